@@ -59,7 +59,7 @@ def test_every_file_is_checked():
 
 
 @needs_coq
-@pytest.mark.parametrize("name", shipped_tasks().values())
+@pytest.mark.parametrize("name", [name for task, name in shipped_tasks().items() if task.startswith("add")])
 def test_a_rule_that_adds_is_certified_without_axioms(name: str, theorem: Path):
     table = shipped_rule(name)
     assert table is not None

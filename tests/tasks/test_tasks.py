@@ -381,7 +381,9 @@ def test_a_task_is_solved_by_the_rule_that_ships_for_it(tmp_path: Path, capsys: 
     assert "the result (add:base=2, base 2)" in capsys.readouterr().out
     assert main(["export", "add-base2", "--to", "json", "--out", str(tmp_path / "rule.json")]) == 0
     assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
-    assert main(["solve", "--task", "subtract", "5-3"]) == 2
-    assert "no rule for the task subtract comes with gridsum" in capsys.readouterr().err
+    assert main(["solve", "--task", "subtract", "900-1-23"]) == 0
+    assert capsys.readouterr().out == "876\n"
+    assert main(["solve", "--task", "max", "5^3"]) == 2
+    assert "no rule for the task max comes with gridsum" in capsys.readouterr().err
     assert main(["rule", "--task", "subtract:base=2"]) == 0
     assert "This is what a column of subtract:base=2 does in all 9 cases" in capsys.readouterr().out

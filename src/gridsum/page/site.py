@@ -117,5 +117,5 @@ def _scores(name: str) -> dict[str, int] | None:
 
 def _rules() -> list[RuleTable]:
     """The rule of the default model, then those for other bases that are shipped."""
-    paths = (SHIPPED / f"{DEFAULT_MODEL}.rule.json", *sorted(SHIPPED.glob("*-base*.rule.json")))
-    return [table for table in map(read_rule, paths) if table.task.name.startswith("add")]
+    paths = (SHIPPED / f"{DEFAULT_MODEL}.rule.json", *sorted(SHIPPED.glob("add-base*.rule.json")))
+    return [*map(read_rule, paths)]

@@ -1,6 +1,7 @@
 """Sums, differences, and both in one expression, in any base from 2 to 36."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 from gridsum.tasks.task import BLANKS_COUNT, DECIMAL, ExpressionError, RowRule, Task
@@ -102,6 +103,13 @@ class Subtraction(Mixed):
     """
 
     kind, signs, asks = "subtract", "-", "differences"
+    settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 2400})
+
+    def __init__(self, base: int = DECIMAL) -> None:
+        super().__init__(base)
+        if base == 2:  # a borrow over several columns needs longer terms
+            longer = {"phases.place.digits": (1, 5), "phases.robust.digits": (1, 8), "phases.robust.recurrent": (8, 16)}
+            self.settings = MappingProxyType({**self.settings, **longer})
 
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits
