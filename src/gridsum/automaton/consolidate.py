@@ -4,7 +4,8 @@ A trained run is right at rest, but in contexts that occur only on the way it ma
 It is its own teacher here. Nothing in this file, or in those that it calls, knows what is added; all it is told are the
 results of training problems. Whether it needs another round is for the checker to say (`settle`).
 
-1. It solves many sums. Where its result is right, what stands around every cell at rest is noted (`observe`).
+1. It solves many sums. Where its result is right, what stands around every cell at rest is noted, and what a cell
+   becomes if another pattern is put on its left (`observe`).
 2. The fewest states that explain this are found, and a bit pattern for each (`minimise`).
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few states
    (siblings) also of its left one. This is its target table (`targets`): for any left neighbour, go there in one step.

@@ -6,6 +6,9 @@ things, and two patterns one. Types that read alike begin as one class; the lowe
 blank. A class is split where neighbours tell its members apart: a cell that sees one of them or another, with the same
 symbol and with other neighbours of the same classes, comes to different classes. What is left are the states.
 
+Some types never stand where neighbours could compare them. So a class is also split where its members become different
+classes when another pattern is put on their left.
+
 A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 
 - What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.

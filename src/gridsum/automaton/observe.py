@@ -1,4 +1,4 @@
-"""What a run shows when it solves sums: what stands around each cell at rest."""
+"""What a run shows when it solves sums: what stands around cells at rest, and what they become beside another."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

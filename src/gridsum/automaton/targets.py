@@ -2,7 +2,8 @@
 
 What a cell holds at rest is a function of its symbol, its right and its lower neighbour; among a few states, the
 *siblings*, its left neighbour decides. Which of them stands to the right of a cell hangs on that cell itself, so they
-count as the same there: what was seen beside one holds beside the other. The target is to go in one step to what is
+count as the same there: what was seen beside one holds beside the other. And what was seen over a state holds over one
+that reads alike, unless cells above tell the two apart. The target is to go in one step to what is
 held at rest, for any left neighbour.
 """
 
