@@ -382,7 +382,7 @@ def test_a_task_is_solved_by_the_rule_that_ships_for_it(tmp_path: Path, capsys: 
     assert main(["export", "add-base2", "--to", "json", "--out", str(tmp_path / "rule.json")]) == 0
     assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
     assert main(["solve", "--task", "subtract", "900-1-23"]) == 0
-    assert capsys.readouterr().out == "876\n"
+    assert capsys.readouterr().out.endswith("\n876\n")
     assert main(["solve", "--task", "max", "5^3"]) == 2
     assert "no rule for the task max comes with gridsum" in capsys.readouterr().err
     assert main(["rule", "--task", "subtract:base=2"]) == 0
