@@ -26,7 +26,7 @@ HABITS = {
 
 BUDGETS = dict(
     architecture=1100, exact=1300, proof=900, results=1100, comparison=1100, performance=800, clusters=450, server=250,
-    reliability=500, tasks=950, pictures=450, research=900, api=250, glossary=350, tutorial=500,
+    reliability=500, tasks=970, pictures=450, research=900, api=250, glossary=350, tutorial=500,
 )  # fmt: skip
 """Words of each document at most."""
 
