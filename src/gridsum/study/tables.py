@@ -230,10 +230,11 @@ def structured(records: Sequence[Record]) -> Table:
         scores = (accuracy_text(seqs[family]) if family in seqs else NOTHING for family in families)
         told = "–".join(f"{mean:.1f}" for mean in steps)
         rows.append((name, str(max(map(len, suites.values()))), *scores, str(crossed), told))
+    asked = [record.samples for record in records]
     caption = (
         "Whole sums of two terms of up to ten digits right, median over runs: 9…9 + 1; 0 + 9…9; columns that hand a "
         "carry on, broken at random. Crossed: the most columns that a carry crosses with half the sums right. Steps: "
-        "where it crosses 1, and 10."
+        f"where it crosses 1, and 10. Each run had {min(asked)} to {max(asked)} sums of a kind."
     )
     return Table("Structured sums", caption, ("training", "runs", *families, "crossed", "steps"), tuple(rows))
 
