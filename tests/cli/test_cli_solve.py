@@ -36,7 +36,7 @@ def test_one_answer_a_line_in_order_and_nothing_else_or_what_happened_as_json(co
     assert status == 0
     assert out.splitlines() == _answers(model, SUMS)
     wrong = sum(map(str.__ne__, out.splitlines(), RESULTS))
-    assert err == (f"gridsum: wrong: {wrong} of 5 answers; --json says which\n" if wrong else "")
+    assert err == (f"gridsum: {wrong} of 5 answers wrong; --json shows the right ones\n" if wrong else "")
     status, out, _ = command("solve", *SUMS, "--model", model, "--json", "--halting", "median", "--placement", "hard")
     assert status == 0
     lines = [json.loads(line) for line in out.splitlines()]
@@ -218,6 +218,6 @@ def test_a_line_over_the_limit_is_named_and_the_others_are_answered(
 
 def test_wrong_answers_of_a_network_are_counted(command: Command):
     assert command("solve", "--model", "base", "12+34", "9999999+1", "99999+1") == (
-        0, "46\n9000000\n100000\n", "gridsum: wrong: 1 of 3 answers; --json says which\n"
+        0, "46\n9000000\n100000\n", "gridsum: 1 of 3 answers wrong; --json shows the right ones\n"
     )  # fmt: skip
     assert command("solve", "9999999+1") == (0, "10000000\n", "")

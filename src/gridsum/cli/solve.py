@@ -106,7 +106,7 @@ def run(options: Options) -> int:
         if options.file is None and not number:
             raise nothing
     if solver.wrong:
-        tell(f"gridsum: wrong: {solver.wrong} of {solver.answered} answers; --json says which")
+        tell(f"gridsum: {solver.wrong} of {solver.answered} answers wrong; --json shows the right ones")
     return solver.status
 
 

@@ -146,7 +146,7 @@ class Addition(Mixed):
     def explain(self, character: str) -> str:
         if character == "-" or character in "−–":
             only = "minus signs are not allowed: only sums of non-negative whole numbers can be solved"
-            return f"{only}. Differences are the task subtract: gridsum train --task subtract"
+            return f"{only}. Differences are the task subtract: gridsum solve --task subtract 9-4"
         return super().explain(character)
 
     def answer(self, terms: Sequence[str]) -> str:
