@@ -1,6 +1,6 @@
 """What solving by a rule costs: time, memory and steps, on one core.
 
-    python benchmarks/rule.py [--table FILE | --model NAME] [--json FILE]
+    python benchmarks/rule.py [--model NAME] [--json FILE]
     python benchmarks/rule.py --command [--json FILE]
 
 Without a table, column addition written by hand (tests/oracles) stands for a learned rule. Each sum is solved in a
@@ -63,7 +63,7 @@ BYTES_A_CELL = 100
 def measure(name: str, source: argparse.Namespace) -> dict[str, Any]:
     """In a process of its own."""
     command = [sys.executable, __file__, "--sum", name]
-    command += ["--table", source.table] if source.table else ["--model", source.model] if source.model else []
+    command += ["--model", source.model] if source.model else []
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 
@@ -149,10 +149,6 @@ def _process(*arguments: str) -> tuple[dict[str, float], str]:
 
 
 def _table(source: argparse.Namespace) -> Any:
-    if source.table:
-        from gridsum.automaton.files import read_rule
-
-        return read_rule(source.table)
     if source.model:
         from gridsum.api.loading import rule_model
 
@@ -164,7 +160,6 @@ def _table(source: argparse.Namespace) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table")
     parser.add_argument("--model")
     parser.add_argument("--json")
     parser.add_argument("--command", action="store_true", help="measure gridsum solve instead")

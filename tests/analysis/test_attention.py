@@ -34,7 +34,7 @@ def traced(*grids: torch.Tensor) -> Trace:
     """A trace that holds these grids; rules are made of grids alone."""
     stacked = torch.stack([*grids, grids[-1]])
     decoded = torch.zeros(*stacked.shape[:3], 13)
-    return Trace(torch.zeros(1), torch.zeros(1, 3), stacked, decoded, torch.zeros(0), None, None)
+    return Trace(torch.zeros(1), torch.zeros(1, 3), stacked, decoded, None, None, ADD.alphabet.symbols)
 
 
 @pytest.mark.parametrize(("groups", "heads", "query_encoding"), [(4, 4, True), (1, 8, True), (8, 8, False)])
@@ -61,9 +61,10 @@ def test_bits_are_those_of_the_attention_counted_cell_by_cell(base, traces):
     rules = head_rules(base.network.step.attention, traces)
     weights, borders = [], []
     for shown in traces:
-        steps, _, height, width, _ = shown.attention.shape
+        attention = base.network.step.attention.weights(shown.grids[None, :-1])[:, 0].detach()
+        _, steps, height, width, _ = attention.shape
         for n, i, j in product(range(steps), range(height), range(width)):
-            weights.append(shown.attention[n, :, i, j].double().numpy())
+            weights.append(attention[:, n, i, j].double().numpy())
             borders.append((i == 0, i == height - 1, j == 0, j == width - 1))
     weights = np.stack(weights)
 
@@ -139,9 +140,9 @@ def test_the_clearest_rules_of_a_shipped_model_are_of_their_kind():
     position, content = clearest(rules, "position"), clearest(rules, "content")
     assert (position.label, content.label) == ("position-based", "content-based")
     assert position.position == max(rule.position for rule in rules)
-    steps, _, height, width, _ = trace.attention.shape
+    frames, height, width, _ = trace.grids.shape
     for place in (position.example, content.example):
-        assert (place.trace, place.step < steps, place.row < height, place.column < width) == (0, True, True, True)
+        assert (place.trace, place.step < frames - 1, place.row < height, place.column < width) == (0, True, True, True)
 
 
 def test_where_no_head_is_of_a_kind_one_that_chooses_is_shown(base, traces):

@@ -118,14 +118,12 @@ def test_a_trace_of_a_rule_and_of_a_network():
         assert len(trace) == trace.answer.steps + 1 == len(trace.text) == len(trace.grids)
         assert trace.text[-1][0].strip("·") == trace.answer.answer == "125"
         assert trace.actions.shape == (len("58+67="), 3)
-        assert len(trace.attention) == trace.answer.steps
         assert "58+67" in str(trace)
         assert "<pre>" in trace._repr_html_()
     assert rule.halting is None
     assert network.halting is not None
     assert rule.states is not None
     assert network.states is None
-    torch.testing.assert_close(rule.attention.sum(1), torch.ones_like(rule.attention.sum(1)))
 
 
 def test_the_bits_of_a_rules_trace_are_those_of_its_network():
@@ -145,15 +143,8 @@ def test_pictures_and_films(tmp_path: Path):
     trace = gridsum.trace("9+1")
     assert trace.plot().get_axes()
     assert trace.plot("placement").get_axes()
-    assert len(trace.plot("attention").get_axes()) == trace.answer.steps
     with pytest.raises(TraceError, match="does not decide by chance"):
         trace.plot("halting")
-    looked = gridsum.trace("9+1", "base")
-    shown = looked.plot("attention", cell=(1, -1), head=3)
-    assert len(shown.get_axes()) == looked.answer.steps
-    told = [text.get_text() for text in shown.get_axes()[0].texts]
-    weights = looked.attention[0, :, 1, -1, 3].tolist()
-    assert [text for text in told if text.startswith(".")] == [f"{weight:.2f}".lstrip("0") for weight in weights]
     film = trace.film(tmp_path / "sum.gif")
     assert (tmp_path / "sum.gif").read_bytes() == film
     assert film._repr_html_().startswith('<img alt="a sum')

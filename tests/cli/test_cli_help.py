@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_every_help_fits_a_terminal_and_shows_examples(name: str, command: Comma
         assert len(GROUPS) == 4
         assert all(f"  {command}" in out and summary in out for command, summary in COMMANDS.items())
     if name in ("solve", "evaluate"):
-        assert all(f"{rule}:" in words for rule in (*HALTING_RULES, *PLACEMENT_RULES))
+        assert all(f"{rule}:" in words for rule in (*chain(*HALTING_RULES.values()), *PLACEMENT_RULES))
     if name == "evaluate":
         assert all(suite in out for suite in COLLECTIONS)
 
@@ -77,7 +78,7 @@ def test_torch_is_loaded_only_where_a_network_is_asked(environment: dict[str, st
     (tmp_path / "sums.txt").write_text("58+67\n1+1\n")
     (tmp_path / "rule.json").write_text(column_addition().to_json())
     light = ["--help", "solve --help", "serve --help", "table"]
-    numbers = ["solve 99+1", "solve --json --file sums.txt", "solve --file sums.txt", "rule --table rule.json"]
+    numbers = ["solve 99+1", "solve --json --file sums.txt", "solve --file sums.txt", "rule --model rule.json"]
     code = f"""
 import sys
 import gridsum
@@ -85,7 +86,7 @@ from gridsum.cli import main
 for line in {light!r}:
     assert main(line.split()) == 0
 assert not {{"torch", "numpy", "rich"}} & set(sys.modules)
-for line in {[*numbers, "prove --table rule.json"]!r}:
+for line in {[*numbers, "prove --model rule.json"]!r}:
     assert main(line.split()) == 0
     assert not {{"torch", "rich"}} & set(sys.modules), line
 assert gridsum.load("exact").solve("58+67") == "125"

@@ -75,7 +75,7 @@ OPTIONS = {
     "page": "required: --out",
     "page --out site --address example.org": "does not begin with https:// or http://",
     f"page --out {__file__}": "is a file; name a folder",
-    "rule --table none.json": "none.json",
+    "rule --model none.json": "none.json",
     "rule --model base": "its cells hold vectors, not bits, so no finite table describes it; use exact",
     "watch none": "none: no such folder",
     "watch .": "no training run, reproduction or sweep in",

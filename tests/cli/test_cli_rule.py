@@ -50,7 +50,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def test_a_person_sees_column_addition(write: Write, command: Command):
-    status, out, err = command("rule", "--table", write(column_addition()))
+    status, out, err = command("rule", "--model", write(column_addition()))
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines()[1:])) <= 80
     assert "21 states of 6 bits" in out
@@ -66,7 +66,7 @@ def test_a_person_sees_column_addition(write: Write, command: Command):
 
 
 def test_a_rule_that_does_not_add_is_not_called_addition(write: Write, command: Command):
-    status, out, _ = command("rule", "--table", write(random_table(3, 0)))
+    status, out, _ = command("rule", "--model", write(random_table(3, 0)))
     assert status == 0
     assert "This is not column addition" in out
     assert "gridsum prove" not in out
@@ -74,10 +74,10 @@ def test_a_rule_that_does_not_add_is_not_called_addition(write: Write, command: 
 
 def test_the_file_is_the_rule(write: Write, tmp_path: Path, command: Command):
     table, copy = write(column_addition()), tmp_path / "copy.json"
-    status, _, err = command("rule", "--table", table, "--out", str(copy))
+    status, _, err = command("rule", "--model", table, "--out", str(copy))
     assert (status, err) == (0, f"gridsum: wrote {copy}\n")
     assert np.array_equal(RuleTable.from_json(copy.read_text()).steps, column_addition().steps)
-    assert command("rule", "--table", table, "--json") == (0, copy.read_text(), "")
+    assert command("rule", "--model", table, "--json") == (0, copy.read_text(), "")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_is_no_rule_as_it_was_written_is_refused(command: Command, tmp_path
     path = tmp_path / "rule.json"
     for content in (b"", b"\xff\xfe", b"{}"):
         path.write_bytes(content)
-        status, out, err = command("prove", "--table", str(path))
+        status, out, err = command("prove", "--model", str(path))
         assert (status, out) == (2, "")
         assert f"{path}: " in err
         assert "gridsum rule --out" in err
@@ -121,7 +121,7 @@ def test_what_is_no_rule_as_it_was_written_is_refused(command: Command, tmp_path
 
 def test_a_table_that_adds_is_proved(write: Write, command: Command, tmp_path: Path):
     report = tmp_path / "proof.json"
-    status, out, err = command("prove", "--table", write(column_addition()), "--out", str(report))
+    status, out, err = command("prove", "--model", write(column_addition()), "--out", str(report))
     assert (status, err) == (0, f"gridsum: wrote {report}\n")
     assert "The rule: every condition holds" in out
     assert "Theorem. For any number of terms N of at most D digits" in out
@@ -135,7 +135,7 @@ def test_a_table_that_adds_is_proved(write: Write, command: Command, tmp_path: P
 
 
 def test_a_table_that_does_not_add_is_not_proved(write: Write, command: Command):
-    status, out, err = command("prove", "--table", write(forgetful()))
+    status, out, err = command("prove", "--model", write(forgetful()))
     assert (status, err) == (1, "")
     assert "Theorem" not in out
     assert "Not proved. The first conditions that fail:" in out
@@ -189,6 +189,6 @@ def test_what_was_found_is_told(part: dict[str, Any], line: str):
 
 def test_without_coq_the_way_to_install_it_is_told(write: Write, command: Command, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "")
-    status, out, err = command("prove", "--table", write(column_addition()), "--certify")
+    status, out, err = command("prove", "--model", write(column_addition()), "--certify")
     assert (status, out) == (2, "")
     assert "apt-get install coq. Without it, gridsum prove makes the same checks in Python" in " ".join(err.split())

@@ -42,7 +42,7 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path):
 
 def test_the_json_of_a_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["export", "exact", "--to", "json", "--out", str(tmp_path / "rule.json")]) == 0
-    assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
+    assert main(["prove", "--model", str(tmp_path / "rule.json")]) == 0
     assert main(["export", "base", "--to", "json", "--out", str(tmp_path / "none.json")]) == 2
     assert "no finite table describes it" in capsys.readouterr().err
 

@@ -121,7 +121,7 @@ def test_halting_shows_the_curve_and_where_it_stopped(right, texts):
 def test_attention_shows_the_clearest_of_each_kind(base, right, texts):
     _, trace = right
     rules = head_rules(base.network.step.attention, [trace])
-    figure = plot_attention(trace, rules)
+    figure = plot_attention(trace, base.network.step.attention)
     said = " ".join(texts(figure))
     for rule in (clearest(rules, "position"), clearest(rules, "content")):
         assert f"head {rule.head}: {rule.label}" in said

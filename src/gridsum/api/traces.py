@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gridsum.api.models import Model
     from gridsum.model.inside import Trace as Inside
 
-_PLOTS = ("steps", "placement", "halting", "attention")
+_PLOTS = ("steps", "placement", "halting")
 # float32 holds about seven digits; more of them would be noise, and double the output.
 _DECIMALS = 6
 
@@ -70,14 +70,6 @@ class Trace:
         """The probabilities [S,3] of writing each symbol, opening a row with it, skipping it."""
         return self.inside.actions
 
-    @cached_property
-    def attention(self) -> "Tensor":
-        """What each cell pays to its neighbours at every step.
-
-        Of the paper's networks [N,k²,H,W,h]; of `exact`, for left, right and below, [N,3,H,W,E].
-        """
-        return self.model.attention_of(self.inside)
-
     @property
     def halting(self) -> "Tensor | None":
         """λ_n [N+1], how likely it was to halt at each n; None where a model does not decide by chance."""
@@ -121,7 +113,7 @@ class Trace:
         return [BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
 
     def to_dict(self) -> dict[str, Any]:
-        """What happened inside, but for `grids` and `attention`, as `gridsum solve --trace` prints it."""
+        """What happened inside, but for `grids`, as `gridsum solve --trace` prints it."""
         inside = self.inside
 
         def frame(n: int) -> dict[str, Any]:
@@ -165,12 +157,8 @@ class Trace:
         """Print every step, as `gridsum solve --show` does."""
         sys.stdout.write(render(draw(self), sys.stdout))
 
-    def plot(self, what: str = "steps", *, cell: tuple[int, int] | None = None, head: int | None = None) -> Any:
-        """A matplotlib figure: "steps", "placement", "halting" where the model decides by chance, or "attention".
-
-        The attention is that of one `cell`, its row and column (default: that of the answer's units), and of one `head`
-        (default: the mean of all); of `exact`, features stand in for heads.
-        """
+    def plot(self, what: str = "steps") -> Any:
+        """A matplotlib figure: "steps", "placement" or, where the model decides by chance, "halting"."""
         if what not in _PLOTS:
             mend = did_you_mean(str(what), _PLOTS, f"use {', '.join(_PLOTS)}")
             raise TraceError(f"unknown plot {what!r}; {mend}")
@@ -178,25 +166,7 @@ class Trace:
             raise TraceError(f"{self.model.name} does not decide by chance when to halt; plot steps or placement")
         from gridsum import figures
 
-        if what == "attention":
-            return figures.plot_cell(self.inside, self.attention, self.model.neighbours, *self._looking(cell, head))
-        if cell is not None or head is not None:
-            raise TraceError(f'{what} shows every cell; cell and head are for plot("attention")')
         return getattr(figures, f"plot_{what}")(self.inside, self.answer)
-
-    def _looking(self, cell: Any, head: Any) -> tuple[tuple[int, int], int | None]:
-        """A cell of the grid and a head, counted from 0; negative numbers count from the end."""
-        if self.attention.numel() == 0:
-            raise TraceError(f"{self.model.name} attends to nothing here: it takes no step, or has one of another kind")
-        height, width, heads = self.attention.shape[2:]
-        try:
-            row, column = (0, -1) if cell is None else cell
-            return (range(height)[row], range(width)[column]), head and range(heads)[head]
-        except (IndexError, TypeError, ValueError):
-            raise TraceError(
-                f"there is no cell {cell!r} with a head {head!r}; write cell=(row, column) of {height} × {width}, and "
-                f"a head of {heads}, all counted from 0"
-            ) from None
 
     def film(self, path: str | Path | None = None) -> "Film":
         """A film, which shows itself in a notebook; with `path` (.gif) it is written there, too."""

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.run import answered, most_steps, size_of
+from gridsum.automaton.run import most_steps, size_of
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import POSITIONS, PROVABLE
-from gridsum.data.answers import Answer
+from gridsum.data.answers import Answer, answered
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.inside import Trace
@@ -142,22 +142,10 @@ class LearnedRule(Rules):
     @torch.no_grad()
     def answer(self, terms: Sequence[str]) -> Answer:
         """The network's own answer to one expression: steps of whole grids until nothing changes."""
-        network, task, size = self.network, self.task, size_of(terms, self.task)
-        symbols = torch.tensor([task.encode(terms)], device=self.device)
-        x = cells(symbols, self.actions(), size.height, size.width)
-        cell, query = network.meet(self.vectors()[:, x])
-        bits, steps, limit = (
-            -torch.ones(*cell.shape[:-1], self.bits, device=self.device, dtype=self.dtype),
-            0,
-            most_steps(size),
-        )
-        while steps < limit:
-            after = torch.where(network.step(cell, query, bits) > 0, 1.0, -1.0).to(self.dtype)
-            if torch.equal(after, bits):
-                break
-            bits, steps = after, steps + 1
-        read = network.read(bits[:, :, 0])[0, 0].argmax(-1).tolist()
-        return answered(task, terms, task.decode(read), steps, steps == limit)
+        size, symbols = size_of(terms, self.task), torch.tensor([self.task.encode(terms)], device=self.device)
+        readout = self.network(symbols, size, most_steps(size))
+        said = self.task.decode(readout.logits[-1, 0, 0].argmax(-1).tolist())
+        return answered(self.task, terms, said, readout.steps[-1], readout.steps[-1] == most_steps(size))
 
     @torch.no_grad()
     def outputs(self) -> Tensor:
@@ -288,6 +276,4 @@ def trace_of_rule(table: RuleTable, terms: Sequence[str], states: np.ndarray) ->
     symbols = torch.tensor(table.task.encode(terms))
     actions = F.one_hot(torch.tensor(table.actions), 3).float()[symbols]
     outputs = F.one_hot(torch.tensor(table.outputs)[numbers], len(table.task.alphabet)).float()
-    return Trace(
-        symbols, actions, bits.float() * 2 - 1, outputs, torch.zeros(0), None, None, table.task.alphabet.symbols
-    )
+    return Trace(symbols, actions, bits.float() * 2 - 1, outputs, None, None, table.task.alphabet.symbols)

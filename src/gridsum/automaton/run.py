@@ -5,18 +5,14 @@ without computing cells where nothing can change.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from gridsum.automaton.table import OPEN, SKIP, RuleTable, TableError
-from gridsum.data.answers import Answer
 from gridsum.io.limits import check_bytes, check_seconds, memory_limit
 from gridsum.tasks import PAD, Task, find
-
-FIXED_POINT = "fixed-point"
-"""How a rule halts."""
 
 # Of fewer changed cells than this, plain Python is quicker than numpy's calls; of fewer than one in so many, picking
 # their neighbours is quicker than computing the whole stretch.
@@ -59,53 +55,19 @@ def most_steps(size: GridSize) -> int:
     return 2 * size.height * size.width + 16
 
 
-def frames(
-    table: RuleTable,
-    terms: Sequence[str],
-    limit: int | None = None,
-    patch: Mapping[tuple[int, int, int], int] | None = None,
-) -> Iterator[np.ndarray]:
+def frames(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> Iterator[np.ndarray]:
     """The state of every cell [H,W] before any step and after each one, until rest or the limit on steps.
 
-    This is what a rule is: all cells are computed at every step. `solve` must come to the same. A patch gives some
-    cells other states on the way, (n, row, column) → state, and there is no rest before the last of them.
+    This is what a rule is: all cells are computed at every step. `solve` must come to the same.
     """
-    size, patch = size_of(terms, table.task), patch or {}
-    for (n, row, column), state in patch.items():
-        if not (n >= 0 and -size.height <= row < size.height and -size.width <= column < size.width):
-            raise TableError(f"there is no cell {row}, {column} at step {n} in a grid of {size.height} × {size.width}")
-        if not 0 <= state < table.outside:
-            raise TableError(f"{state} is not a state of this rule; states are numbered from 0 to {table.outside - 1}")
-    symbols = Run(table, terms, size).symbols
-    last = max((place[0] for place in patch), default=0)
-    grid = np.zeros(size, np.uint8)
-    for n in range((most_steps(size) if limit is None else limit) + 1):
-        before = grid
-        if n:
-            around = np.pad(grid, ((0, 1), (1, 1)), constant_values=table.outside)
-            grid = table.steps[symbols, around[:-1, :-2], around[:-1, 2:], around[1:, 1:-1]]
-        for (when, row, column), state in patch.items():
-            if when == n:
-                grid = grid.copy()
-                grid[row, column] = state
-        if n > last and np.array_equal(grid, before):
+    size = size_of(terms, table.task)
+    symbols, grid, before = Run(table, terms, size).symbols, np.zeros(size, np.uint8), None
+    for _ in range((most_steps(size) if limit is None else limit) + 1):
+        if before is not None and np.array_equal(grid, before):
             break
         yield grid
-
-
-def patched(
-    table: RuleTable, terms: Sequence[str], patch: Mapping[tuple[int, int, int], int]
-) -> tuple[Answer, list[np.ndarray]]:
-    """The answer and all frames where some cells are given other states on the way."""
-    grids = list(frames(table, terms, None, patch))
-    capped = len(grids) > most_steps(size_of(terms, table.task))
-    return answered(table.task, terms, read(table, grids[-1][0].tobytes()), len(grids) - 1, capped), grids
-
-
-def answered(task: Task, terms: Sequence[str], said: str, steps: int, capped: bool) -> Answer:
-    """What a rule said, with the truth beside it. Steps are counted until the last one in which a cell changed."""
-    base = task.alphabet.base
-    return Answer(task.render(terms), said, task.answer(terms), steps, FIXED_POINT, "hard", capped, base)
+        around = np.pad(grid, ((0, 1), (1, 1)), constant_values=table.outside)
+        before, grid = grid, table.steps[symbols, around[:-1, :-2], around[:-1, 2:], around[1:, 1:-1]]
 
 
 def read(table: RuleTable, states: bytes) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.run import Run, answered, grid_size, most_steps, read, size_of
+from gridsum.automaton.run import Run, grid_size, most_steps, read, size_of
 from gridsum.automaton.table import RuleTable, usual_actions
-from gridsum.data.answers import Answer
+from gridsum.data.answers import Answer, answered
 from gridsum.tasks import PAD, Task
 
 _SMALL = 1024

@@ -10,7 +10,6 @@ examples:
 
 from gridsum.cli.options import Options, Parser, add_model
 from gridsum.cli.output import check_writable, tell
-from gridsum.io.names import DEFAULT_MODEL
 
 
 def add_options(parser: Parser) -> None:
@@ -26,6 +25,6 @@ def run(options: Options) -> int:
 
     if options.to == "json":
         check_writable(options.out)
-    for path in export(options.model or DEFAULT_MODEL, options.out, options.to, options.records):
+    for path in export(options.model, options.out, options.to, options.records):
         tell(f"gridsum: wrote {path}")
     return 0

@@ -10,7 +10,6 @@ examples:
   gridsum figure training --runs runs/base runs/ponderReg --out training.svg
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +113,7 @@ def _of_a_sum(options: Options, figures: Any) -> Any:
         return trace.plot(name)
     if not isinstance(model, PaperModel):
         raise UsageError(f"the figure attention needs a network of the paper, not {model.name}; use base")
-    from gridsum.analysis.attention import head_rules
-
-    inside = replace(trace.inside, attention=trace.attention)
-    return figures.plot_attention(inside, head_rules(model.network.step.attention, [inside]))
+    return figures.plot_attention(trace.inside, model.network.step.attention)
 
 
 def _of_many(options: Options, figures: Any) -> Any:

@@ -186,8 +186,8 @@ def add_device(parser: Parser, default: str = "auto") -> None:
 
 
 def add_model(parser: Parser, form: str = "--model MODEL", within: Any = None) -> None:
-    told = "a shipped model's name (see gridsum models), the folder of one trained seed, or a weights file"
-    parser.option(form, f"{told} (default: {DEFAULT_MODEL})", within)
+    told = "a shipped model's name (see gridsum models), the folder of one trained seed, a weights file, or a rule.json"
+    parser.option(form, told, within, default=DEFAULT_MODEL)
 
 
 def add_rules(parser: Parser, seed: str = "random seed for sampled halting") -> None:

@@ -6,7 +6,7 @@ examples:
   gridsum prove
   gridsum prove --certify
   gridsum prove --model runs/exact/seed-3
-  gridsum prove --table rule.json --out proof.json
+  gridsum prove --model rule.json --out proof.json
 """
 
 import json
@@ -19,7 +19,6 @@ from gridsum.api.loading import rule_model
 from gridsum.api.rules import RuleModel
 from gridsum.cli.options import Options, Parser, UsageError, add_model
 from gridsum.cli.output import print_prose, print_text, tell, write_result
-from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from gridsum.automaton.table import RuleTable
@@ -28,31 +27,14 @@ _SEARCHED = 20_000
 
 
 def add_options(parser: Parser) -> None:
-    add_rule(parser)
+    add_model(parser)
     parser.option("--certify", "let Coq check the argument and the rule; it must be installed")
     parser.option("--json", "print what was found as a JSON object")
     parser.option("--out FILE", "also write that object to a file")
 
 
-def add_rule(parser: Parser) -> Any:
-    """A rule by its model or its file; returns the group of options that exclude each other."""
-    one = parser.add_mutually_exclusive_group()
-    add_model(parser, within=one)
-    parser.option("--table FILE", "a rule that gridsum rule --out wrote", one)
-    return one
-
-
-def rule_of(options: Options) -> RuleModel:
-    """A rule, from a file or of a model."""
-    if options.table is not None:
-        from gridsum.automaton.files import read_rule
-
-        return RuleModel(options.table, None, read_rule(options.table))
-    return rule_model(options.model or DEFAULT_MODEL)
-
-
 def run(options: Options) -> int:
-    model = rule_of(options)
+    model = rule_model(options.model)
     table, proof = model.table, model.prove()
     if options.certify and not getattr(table.task.row, "coq", False):
         raise UsageError(f"Coq's theorems are not about the task {table.task.name}; leave out --certify")

@@ -10,9 +10,9 @@ examples:
 import sys
 from typing import TYPE_CHECKING
 
-from gridsum.cli.options import Options, Parser
+from gridsum.api.loading import rule_model
+from gridsum.cli.options import Options, Parser, add_model
 from gridsum.cli.output import print_text, tell, write_result
-from gridsum.cli.prove import add_rule, rule_of
 
 if TYPE_CHECKING:
     from gridsum.api.terminal import Line
@@ -24,7 +24,9 @@ _DOES = ("written at the right end of the top row", "the start of a new top row"
 
 def add_options(parser: Parser) -> None:
     parser.add_argument("expression", nargs="?", metavar="EXPR", help="a problem for the picture")
-    parser.option("--task TASK", "a rule by hand, made from what the columns of a task do", add_rule(parser))
+    source = parser.add_mutually_exclusive_group()
+    add_model(parser, within=source)
+    parser.option("--task TASK", "a rule by hand, made from what the columns of a task do", source)
     parser.option("--json", "print the whole table as a JSON object")
     parser.option("--out FILE", "also write a file: that object, or a picture if its name ends in .svg, .png or .pdf")
 
@@ -36,7 +38,7 @@ def run(options: Options) -> int:
 
         name, table = f"{options.task}, by hand", construct(find(options.task))
     else:
-        model = rule_of(options)
+        model = rule_model(options.model)
         name, table = model.name, model.table
     if options.out is not None:
         if options.out.endswith((".svg", ".png", ".pdf")):

@@ -38,14 +38,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from gridsum.api.loading import load
 from gridsum.api.options import SolveOptions
 from gridsum.cli.options import Options, Parser, UsageError, add_device, add_model, add_rules
 from gridsum.cli.output import STANDARD, print_text, tell
 from gridsum.io.limits import TooLargeError
-from gridsum.io.names import DEFAULT_MODEL, MODELS
+from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError
 
 # Lines of a file that a network solves together, at most: more would only make the first answer wait.
@@ -75,14 +74,6 @@ def add_options(parser: Parser) -> None:
     add_device(parser, "cpu")
 
 
-class Asked(NamedTuple):
-    """An expression as it was given, with where it stands for messages about it."""
-
-    place: str
-    number: int
-    text: str
-
-
 def run(options: Options) -> int:
     for text in options.expressions:
         option = "--model" if text in MODELS else "--file" if os.path.isfile(text) else None
@@ -95,7 +86,7 @@ def run(options: Options) -> int:
         raise nothing
     solver, number = _Solver(options), 0
     if options.expressions:
-        solver.answer([Asked("argument", one, text) for one, text in enumerate(_joined(options.expressions), 1)])
+        solver.answer("argument", 0, _joined(options.expressions))
     else:
         standard = options.file in (None, STANDARD)
         # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
@@ -139,7 +130,7 @@ class _Solver:
     """A model that answers as the options say, and how that went."""
 
     def __init__(self, options: Options) -> None:
-        name = options.model or DEFAULT_MODEL if options.task is None else _rule_for(options.task)
+        name = options.model if options.task is None else _rule_for(options.task)
         self._model, self._options = load(name, device=options.device), options
         self._solving = SolveOptions(options.halting, options.placement, options.seed, options.network)
         self._plain = not (options.json or options.show or options.trace)
@@ -153,34 +144,31 @@ class _Solver:
             return
         if not before:
             lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-        texts = (line.decode(errors="replace") for line in lines)
-        asked = [Asked("line", number, text) for number, text in enumerate(texts, before + 1)]
-        for low in range(0, len(asked), _LINES_AT_ONCE):
-            self.answer(asked[low : low + _LINES_AT_ONCE])
+        for low in range(0, len(lines), _LINES_AT_ONCE):
+            some = [line.decode(errors="replace") for line in lines[low : low + _LINES_AT_ONCE]]
+            self.answer("line", before + low, some)
 
-    def answer(self, asked: list[Asked]) -> None:
-        """Answer what can be answered, in order."""
-        found = [self._read(one) for one in asked]
+    def answer(self, place: str, before: int, texts: Sequence[str]) -> None:
+        """Answer what can be answered, in order, where so many came before; an empty line of a file is no mistake."""
+        found = [self._read(text) if place == "argument" or text.strip() else None for text in texts]
         printed = self._printed([terms for terms in found if isinstance(terms, tuple)])
-        for one, terms in zip(asked, found, strict=True):
+        for number, terms in enumerate(found, before + 1):
             if isinstance(terms, tuple):
                 print_text(next(printed))
                 continue
             if terms is not None:
                 self.status = 2
-                alone = one.place == "argument" and len(asked) == 1
-                tell(f"gridsum: error: {'' if alone else f'{one.place} {one.number}: '}{terms}")
+                alone = place == "argument" and len(texts) == 1
+                tell(f"gridsum: error: {'' if alone else f'{place} {number}: '}{terms}")
                 if not self._plain and not self._options.show:
-                    print_text(json.dumps({one.place: one.number, "error": str(terms)}) + "\n")
+                    print_text(json.dumps({place: number, "error": str(terms)}) + "\n")
             if self._plain:
                 print_text("\n")
 
-    def _read(self, asked: Asked) -> tuple[str, ...] | ValueError | None:
-        """The terms, or what is wrong; None for a line of a file with nothing on it."""
-        if asked.place == "line" and not asked.text.strip():
-            return None
+    def _read(self, text: str) -> tuple[str, ...] | ValueError:
+        """The terms, or what is wrong."""
         try:
-            terms = self._model.task.parse(asked.text)
+            terms = self._model.task.parse(text)
             self._model.size(terms)
         except (ExpressionError, TooLargeError) as error:
             return error

@@ -1,10 +1,15 @@
 """What a model said to one expression."""
 
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
+from gridsum.tasks import Task
+
 DESCRIBED = ("expression", "answer", "expected", "correct", "steps", "halting", "placement", "capped", "model")
 """What is told of an answer."""
+FIXED_POINT = "fixed-point"
+"""How a rule halts."""
 _SHOWN = 60
 """Characters of a long answer that its short form shows."""
 
@@ -65,6 +70,23 @@ class Answer(str):
         verdict = "right" if self.correct else f"wrong: it is {shortened(self.expected)}"
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
         return f"<{shortened(self.expression)}{shortened(self.answer) or 'nothing'}, {verdict}, {steps}>"
+
+
+def answered(
+    task: Task,
+    terms: Sequence[str],
+    said: str,
+    steps: int,
+    capped: bool,
+    halting: str = FIXED_POINT,
+    placement: str = "hard",
+) -> Answer:
+    """What was said to an expression, with the truth beside it.
+
+    The steps of a rule are counted until the last one in which a cell changed.
+    """
+    base = task.alphabet.base
+    return Answer(task.render(terms), said, task.answer(terms), steps, halting, placement, capped, base)
 
 
 def shortened(text: str, room: int = _SHOWN) -> str:

@@ -13,10 +13,9 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from gridsum.automaton.run import FIXED_POINT
 from gridsum.automaton.solve import solve_many
 from gridsum.automaton.table import RuleTable
-from gridsum.data.answers import shortened
+from gridsum.data.answers import FIXED_POINT, shortened
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
 from gridsum.evaluation.records import EXTERNAL, NOTHING, OnGrid, Record

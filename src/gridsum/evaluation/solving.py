@@ -1,7 +1,6 @@
 """Sums in, answers out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, islice
 from typing import Literal
 from zlib import crc32
@@ -9,12 +8,12 @@ from zlib import crc32
 import torch
 from torch import Tensor
 
-from gridsum.data.answers import Answer
+from gridsum.data.answers import Answer, answered
 from gridsum.data.problems import batch_of
 from gridsum.data.streams import Stream
-from gridsum.model.inference import HaltingRule, Outcome, Watch, check_rule, default_rule, infer
+from gridsum.model.inference import HaltingRule, Outcome, Watch, default_rule, infer
 from gridsum.model.inside import Trace, trace_of
-from gridsum.model.rollout import Change, Moment, Network
+from gridsum.model.rollout import Moment, Network
 from gridsum.model.store import Model
 from gridsum.ops.costs import check_memory, check_time, solving_bytes, solving_seconds, solving_work
 from gridsum.ops.devices import on_gpu
@@ -46,15 +45,13 @@ def solve(
     seed: int = 0,
     placement: PlacementRule = "auto",
     watch: Watch | None = None,
-    change: Change | None = None,
 ) -> Iterator[Answer]:
     """The answers of a model of one run, in order; those of equal shape that follow each other go together.
 
-    `watch` sees every grid as it comes; `change` makes another of it to go on with.
+    `watch` sees every grid as it comes.
     """
-    network, task = model.network, model.config.task.task
+    network, task = model.network, model.task
     rule = halting or default_rule(network)
-    check_rule(network, rule)
     for shape, alike in groupby(expressions, _shape):
         size = GridSize(*model.config.task.solving_grid(*shape))
         while some := list(islice(alike, _TOGETHER)):
@@ -64,43 +61,31 @@ def solve(
             labels = torch.tensor([crc32(task.render(terms).encode()) for terms in some], device=batch.symbols.device)
             stream = Stream.of_seeds([seed] * len(some), batch.symbols.device).fold(labels)
             draws = stream.uniform(network.config.max_evaluation_steps)[None]
-            outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch, change)
-            for index, terms in enumerate(some):
-                yield Answer(
-                    task.render(terms),
-                    task.decode(outcome.predicted[0, index].tolist()),
-                    task.answer(terms),
-                    int(outcome.steps[0, index]),
-                    rule,
-                    chosen,
-                    bool(outcome.capped[0, index]),
-                    task.alphabet.base,
-                )
+            outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch)
+            said = map(task.decode, outcome.predicted[0].tolist())
+            for one in zip(some, said, outcome.steps[0].tolist(), outcome.capped[0].tolist(), strict=True):
+                yield answered(task, *one, rule, chosen)
 
 
-def solve_watched(
+def solve_traced(
     model: Model,
     terms: tuple[str, ...],
-    watch: Watch,
     halting: HaltingRule | None = None,
     seed: int = 0,
     placement: PlacementRule = "auto",
-    change: Change | None = None,
 ) -> tuple[Answer, Trace]:
-    """The answer to one expression, and what led to it, but for the attention, which is most of a trace."""
+    """The answer to one expression, and what led to it."""
     moments: list[Moment] = []
 
     def keep(moment: Moment) -> None:
-        watch(moment)
         if moment.n % _LOOK_AT_MEMORY == 0:
             what = f"a trace of more than {moment.n:,} steps on {moment.grid[0, 0, ..., 0].numel():,} cells"
             check_memory(what, _LOOK_AT_MEMORY * moment.grid.nbytes, moment.grid.device)
         moments.append(moment)
 
-    (answer,) = solve(model, [terms], halting, seed, placement, keep, change)
-    symbols = batch_of([terms], _device(model.network), model.config.task.task).symbols[0, 0]
-    found = trace_of(model.network, symbols, moments, attention=False)
-    return answer, replace(found, alphabet=model.config.task.task.alphabet.symbols)
+    (answer,) = solve(model, [terms], halting, seed, placement, keep)
+    symbols = batch_of([terms], _device(model.network), model.task).symbols[0, 0]
+    return answer, trace_of(model.network, symbols, moments)
 
 
 def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Literal["soft", "hard"]:
@@ -119,7 +104,6 @@ def infer_in_parts(
     draws: Tensor,
     hard: bool,
     watch: Watch | None = None,
-    change: Change | None = None,
 ) -> Outcome:
     """`infer` over as many problems at a time as memory is meant for."""
     runs, problems = symbols.shape[:2]
@@ -134,7 +118,7 @@ def infer_in_parts(
     all_of_it = f"{problems:,} × {what}" if problems > 1 else what
     check_time(all_of_it, solving_seconds(solving_work(network.config, problems * cells), symbols.device))
     parts = [
-        infer(network, some, size, rule, drawn, hard, watch, change)
+        infer(network, some, size, rule, drawn, hard, watch)
         for some, drawn in zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)
     ]
     return Outcome.joined(parts, 1)

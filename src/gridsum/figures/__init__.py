@@ -12,7 +12,7 @@ try:
 except ImportError:
     raise ImportError("figures need matplotlib; install it with: pip install '.[figures]'") from None
 
-from gridsum.figures.attention import plot_attention, plot_cell
+from gridsum.figures.attention import plot_attention
 from gridsum.figures.baselines import plot_baselines, plot_learning
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
@@ -24,7 +24,6 @@ __all__ = [
     "plot_attention",
     "plot_baselines",
     "plot_carries",
-    "plot_cell",
     "plot_halting",
     "plot_learning",
     "plot_numbers",

@@ -7,21 +7,18 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from gridsum.config.paper import ModelConfig
-from gridsum.model.rollout import WORTH_LEAVING, Change, Moment, Network, Start, form_of, unroll
+from gridsum.model.rollout import WORTH_LEAVING, Moment, Network, Start, form_of, unroll
 from gridsum.ops.grids import GridSize
 
 HaltingRule = Literal["sampled", "median", "fixed"]
-HALTING_RULES: dict[str, str] = {
-    "sampled": "halt at step n with probability λ_n, as the paper does (seeded)",
-    "median": "halt at the first step where halting has become more likely than not (deterministic)",
-    "fixed": "halt after the number of steps the model was trained with (deterministic)",
+HALTING_RULES: dict[str, dict[HaltingRule, str]] = {
+    "ponder": {
+        "sampled": "halt at step n with probability λ_n, as the paper does (seeded)",
+        "median": "halt at the first step where halting has become more likely than not (deterministic)",
+    },
+    "fixed": {"fixed": "halt after the number of steps the model was trained with (deterministic)"},
 }
-# What each kind of network can follow, its own rule first.
-_ABLE: dict[str, tuple[HaltingRule, ...]] = {
-    "ponder": ("sampled", "median"),
-    "fixed": ("fixed",),
-}
+"""The rules that each kind of network can follow, its own first, and what each means."""
 
 Watch = Callable[[Moment], None]
 """Is shown every moment from G_0 on; may raise to give the work up."""
@@ -29,12 +26,7 @@ Watch = Callable[[Moment], None]
 
 def default_rule(network: Network) -> HaltingRule:
     """The rule that this kind of network was trained for."""
-    return _ABLE[network.config.halting][0]
-
-
-def rules_of(network: Network) -> dict[str, str]:
-    """The rules that a network can follow, its own first, and what each means."""
-    return {rule: HALTING_RULES[rule] for rule in _ABLE[network.config.halting]}
+    return next(iter(HALTING_RULES[network.config.halting]))
 
 
 class HaltingError(ValueError):
@@ -42,17 +34,10 @@ class HaltingError(ValueError):
 
 
 def check_rule(network: Network, rule: str) -> None:
-    if rule not in HALTING_RULES:
-        raise HaltingError(f"unknown halting rule {rule!r}; the rules are {', '.join(HALTING_RULES)}")
-    able = rules_of(network)
-    if rule not in able:
-        use = " or ".join(map(repr, able))
-        raise HaltingError(f"a model with {network.config.halting} halting cannot follow {rule!r}; use {use}")
-
-
-def step_cap(config: ModelConfig) -> int:
-    """The most steps that evaluation takes."""
-    return config.fixed_steps if config.halting == "fixed" else config.max_evaluation_steps
+    kind = network.config.halting
+    if rule not in HALTING_RULES[kind]:
+        use = " or ".join(map(repr, HALTING_RULES[kind]))
+        raise HaltingError(f"a model with {kind} halting cannot follow {rule!r}; use {use}")
 
 
 class UnsoundError(ValueError):
@@ -82,16 +67,15 @@ def infer(
     draws: Tensor | None = None,
     hard: bool = False,
     watch: Watch | None = None,
-    change: Change | None = None,
 ) -> Outcome:
     """Run until every sample has halted.
 
     `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with. `watch` is shown every
-    moment as it comes; `change` makes another grid of each (see `unroll`). Problems that have halted in every run leave
-    the computation, unless someone looks on.
+    moment as it comes. Problems that have halted in every run leave the computation, unless someone looks on.
     """
     check_rule(network, rule)
-    chosen, cap = form_of(network), step_cap(network.config)
+    config, chosen = network.config, form_of(network)
+    cap = config.fixed_steps if config.halting == "fixed" else config.max_evaluation_steps
     running = torch.ones(symbols.shape[:2], dtype=torch.bool, device=symbols.device)
     survival = torch.ones_like(running, dtype=torch.float32)
     steps = torch.full_like(running, cap, dtype=torch.int64)
@@ -106,9 +90,9 @@ def infer(
         present = present[left]
         return left
 
-    seen = watch is not None or change is not None or chosen == "plain"
+    seen = watch is not None or chosen == "plain"
     start = Start(network, symbols, size, cap, hard, form=chosen)
-    for moment in unroll(start, change, None if seen else going):
+    for moment in unroll(start, None if seen else going):
         n, _, top, halting = moment
         if watch is not None:
             watch(moment)

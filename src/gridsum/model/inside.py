@@ -9,10 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from gridsum.io.names import did_you_mean
-from gridsum.model.paper import LocalAttention, survival
-from gridsum.model.rollout import Moment, Network, Start, unroll
-from gridsum.ops.grids import GridSize
-from gridsum.tasks import find
+from gridsum.model.paper import survival
+from gridsum.model.rollout import Moment, Network
 
 
 class InsideError(ValueError):
@@ -35,6 +33,10 @@ def recorded(
     call, the part puts that out and the computation goes on with it.
     """
     parts, instead = {name: part for name, part in network.named_modules() if name}, instead or {}
+    if not isinstance(instead, Mapping) or any(
+        not isinstance(place, tuple) or tuple(map(type, place)) != (str, int) for place in instead
+    ):
+        raise InsideError(f"{instead!r} is not a patch; write {{(name, call): output}}")
     wanted = [names] if isinstance(names, str) else list(parts if names is None else names)
     for name in (*wanted, *(name for name, _ in instead)):
         if name not in parts:
@@ -92,7 +94,7 @@ def stacked(outputs: list[Output]) -> Any:
 class Trace:
     """Every internal of one problem solved by one run; n counts steps, 0 is the grid before any.
 
-    Shapes: S symbols, H rows, W columns, E features, h heads, k² neighbours.
+    Shapes: S symbols, H rows, W columns, E features.
     """
 
     symbols: Tensor
@@ -103,31 +105,18 @@ class Trace:
     """[N+1,H,W,E]."""
     decoded: Tensor
     """[N+1,H,W,13], the probabilities of the symbols that the output layer reads in every cell."""
-    attention: Tensor
-    """[N,k²,H,W,h], the weights of the step from n to n+1; empty where nobody asked, or where a step has no
-    such attention."""
     halting: Tensor | None
     """[N+1], λ_n."""
     probability: Tensor | None
     """[N+1], p_n without truncation before the last step."""
-    alphabet: tuple[str, ...] = find().alphabet.symbols
+    alphabet: tuple[str, ...]
     """What the numbers of symbols stand for."""
 
 
 @torch.no_grad()
-def trace(network: Network, symbols: Tensor, size: GridSize, steps: int, hard: bool = False) -> Trace:
-    """Solve one problem (symbols [S]) with a network of one run, keeping everything."""
-    if network.runs != 1:
-        raise ValueError("a trace is of one run; choose one of them")
-    start = Start(network, symbols[None, None], size, steps, hard)
-    return trace_of(network, symbols, list(unroll(start)))
-
-
-@torch.no_grad()
-def trace_of(network: Network, symbols: Tensor, moments: list[Moment], attention: bool = True) -> Trace:
-    """The trace of one problem from the moments of its computation."""
+def trace_of(network: Network, symbols: Tensor, moments: list[Moment]) -> Trace:
+    """The trace of one problem (symbols [S]) from the moments of its computation by a network of one run."""
     grids = torch.cat([moment.grid for moment in moments], 1)  # its moments, as problems of one run
-    weights = attention_of(network, grids) if attention else grids.new_zeros(0)
     known = [moment.halting for moment in moments if moment.halting is not None]
     lambdas = torch.cat(known, 1)[0] if known else None
     return Trace(
@@ -135,14 +124,7 @@ def trace_of(network: Network, symbols: Tensor, moments: list[Moment], attention
         network.actions(symbols[None, None])[0, 0],
         grids[0],
         network.read(grids)[0].softmax(-1),
-        weights,
         lambdas,
         None if lambdas is None else lambdas * survival(lambdas),
+        network.task.task.alphabet.symbols,
     )
-
-
-@torch.no_grad()
-def attention_of(network: Network, grids: Tensor) -> Tensor:
-    """The attention [N,k²,H,W,h] of the steps between grids [1,N+1,H,W,E]; empty where a step has no such attention."""
-    part = getattr(network.step, "attention", None)
-    return part.weights(grids[:, :-1])[:, 0].transpose(0, 1) if isinstance(part, LocalAttention) else grids.new_zeros(0)

@@ -158,15 +158,13 @@ class Moment(NamedTuple):
 
 Going = Callable[[], Tensor | None]
 """Is asked before each step which of the problems go on, bool [B]; None: all of them."""
-Change = Callable[[int, Tensor], Tensor]
-"""From n and G_n [R,B,H,W,E] to the grid to go on with: how the state of a cell is patched."""
 
 
-def unroll(start: Start, change: Change | None = None, going: Going | None = None) -> Iterator[Moment]:
+def unroll(start: Start, going: Going | None = None) -> Iterator[Moment]:
     """The moments n = 0 … `steps` of a rollout, one after the other. Whoever has seen enough stops asking for more.
 
-    Where samples are truncated, it ends when all of them are, unless `exactly` so many steps are to be taken. `change`
-    makes another grid of each one to go on with. With `going`, moments are of the problems that go on.
+    Where samples are truncated, it ends when all of them are, unless `exactly` so many steps are to be taken. With
+    `going`, moments are of the problems that go on.
     """
     chosen = start.form or form_of(start.network)
     if chosen == "triton":
@@ -180,8 +178,6 @@ def unroll(start: Start, change: Change | None = None, going: Going | None = Non
             if going is not None and (problems := going()) is not None:
                 rollout.select(problems)
             rollout.take(n)
-        if change is not None:
-            rollout.show(change(n, rollout.grid))
         top, halting = rollout.look(n)
         yield Moment(n, rollout.grid, top, halting)
         if rollout.done:

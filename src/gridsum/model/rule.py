@@ -43,14 +43,10 @@ class Looking(RunModule):
         self.relative = normal(runs, 1.0, places, width)
         self.query = normal(runs, 1.0, width)
 
-    def weights(self, query: Tensor, keys: Tensor) -> Tensor:
-        """The attention [K,R,...,E] that each feature pays to the places."""
-        relative = self.relative.transpose(0, 1).unflatten(1, (-1, *[1] * (query.dim() - 2)))
-        return (query * (keys + relative)).softmax(0)
-
     def forward(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         """Queries [R,...,E]; keys and values of each place, [K,R,...,E]."""
-        return (self.weights(query, keys) * values).sum(0)
+        relative = self.relative.transpose(0, 1).unflatten(1, (-1, *[1] * (query.dim() - 2)))
+        return ((query * (keys + relative)).softmax(0) * values).sum(0)
 
 
 @written
@@ -124,10 +120,6 @@ class RuleNetwork(RunsModule):
         """The logits of every cell of grids: bits [R,B,H,W,m], inside [R,B,H,W,1]."""
         keys, values = (torch.stack(neighbours(part, self.places)) for part in self.show(bits, inside))
         return self.react(cell, query, keys, values)
-
-    def attention(self, query: Tensor, bits: Tensor) -> Tensor:
-        """What cells of grids pay to their neighbours: [K,R,B,H,W,E]."""
-        return self.looking.weights(query, torch.stack(neighbours(self.show(bits)[0], self.places)))
 
     def forward(self, symbols: Tensor, size: tuple[int, int] | None = None, steps: int | None = None) -> Readout:
         """Symbols [B,S], or [R,B,S] where each run has its own, to the logits of every step, until no bit changes.

@@ -34,11 +34,6 @@ def solving_bytes(model: ModelConfig, cells: int) -> int:
     return _SOLVING * cells * (model.width + model.step_hidden)
 
 
-def trace_bytes(model: ModelConfig, cells: int, steps: int) -> int:
-    """Every step is kept with its attention."""
-    return 4 * cells * (steps + 1) * (model.width + model.kernel**2 * model.heads)
-
-
 def training_bytes(config: Config, runs: int) -> int:
     """Of a training step of a fleet."""
     model, task = config.model, config.task

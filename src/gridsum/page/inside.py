@@ -6,7 +6,7 @@ import numpy as np
 
 from gridsum.analysis.attention import head_rules
 from gridsum.analysis.ring import digit_vectors, ring
-from gridsum.evaluation.solving import solve_watched
+from gridsum.evaluation.solving import solve_traced
 from gridsum.model.store import Model
 from gridsum.tasks import find
 
@@ -21,7 +21,7 @@ _DECIMALS = 4
 def inside(model: Model) -> dict[str, Any]:
     """What decides where each head looks, and where vectors that read as digits lie on the plane of their two principal
     components, with what puts any vector onto it."""
-    traces = [solve_watched(model, find().parse(expression), lambda _: None)[1] for expression in REFERENCE]
+    traces = [solve_traced(model, find().parse(expression))[1] for expression in REFERENCE]
     rules = head_rules(model.network.step.attention, traces)
     found = ring(model.seeds[0], digit_vectors(model, _PLANE_PROBLEMS)[0])
     every = max(1, len(found.points) // _PLANE_POINTS)
