@@ -7,6 +7,7 @@ of few seeds leaves most of a large GPU idle: with `nvidia-cuda-mps-control -d` 
 """
 
 import argparse
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Any
 
 from gridsum.config.fields import seeds_of
 from gridsum.config.registry import find
+from gridsum.io.progress import Lines
 from gridsum.ops.devices import pick_device
-from gridsum.training.loop import Epoch, news, train
+from gridsum.training.loop import train
 
 LATE = ("anneal", "hard", "robust")
 PARTS: dict[str, dict[str, Any]] = {
@@ -42,11 +44,8 @@ def measure(name: str, options: argparse.Namespace) -> None:
     """One fleet, trained, consolidated and proved."""
     config = find("exact").configure("small" if options.small else None, changes=ABLATIONS[name])
     folder = options.out / name.replace(" ", "-").replace(",", "")
-
-    def report(epoch: Epoch) -> None:
-        print(f"{name}: {epoch.phase}, epoch {epoch.number} of {epoch.of}, {news(epoch)}", flush=True)
-
-    train(config, options.seeds, folder, options.device, (folder / "config.json").exists(), report)
+    shown, resume = Lines(sys.stdout), (folder / "config.json").exists()
+    train(config, options.seeds, folder, options.device, resume, shown=shown, label=f"{name}: ")
 
 
 def main() -> None:

@@ -32,19 +32,19 @@ def main() -> None:
     rates = [1e-3 * (1 + index) for index in range(options.fleets)]
     with tempfile.TemporaryDirectory() as folder:
         place, began = Path(folder), time.monotonic()
-        with cluster("ray", cpus=1) as workers:
+        with cluster("ray", cpus=1) as submit:
             up = time.monotonic() - began
 
             def took(name: str, configs: dict[str, Any]) -> tuple[float, float]:
                 """Seconds from the first to the last of these fleets, and those that were spent in them."""
                 futures: list[Any] = []
 
-                def submit(*asked: Any) -> Any:
-                    futures.append(workers.submit(*asked))
+                def noted(*asked: Any) -> Any:
+                    futures.append(submit(*asked))
                     return futures[-1]
 
                 began = time.monotonic()
-                run_by(workers._replace(submit=submit), sweep_jobs(configs, (0,)), place / name, None, print)
+                run_by(noted, sweep_jobs(configs, (0,)), place / name, None, print)
                 return time.monotonic() - began, sum(future.result().seconds for future in futures)
 
             first, within_first = took("first", {"one": tiny})

@@ -1,22 +1,24 @@
 """A cluster of several Ray nodes on this machine, whose nodes, workers and driver are killed while it works."""
 
+import fcntl
 import io
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gridsum.cli import main
-from gridsum.study.heartbeat import RUNS, beats, last_beats
+from gridsum.io.disk import holder
+from gridsum.training.checkpoints import load_checkpoint
 from tests.faults.injection import Tries, counts
 from tests.faults.trainings import outcome
 
@@ -36,20 +38,40 @@ def _driver(command: Sequence[str], address: str) -> subprocess.Popen[str]:
     return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def _workers(folder: Path) -> list[int]:
-    """The processes that work on jobs."""
-    return [beat.process for beat in last_beats(folder).values() if beat.current]
+def workers_in(folder: Path) -> list[int]:
+    """The processes that train in folders of a study: those whose locks are held, and are not a killed one's."""
+    found = []
+    for path in folder.glob("*/.lock"):
+        with suppress(FileNotFoundError), path.open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                found += map(int, re.findall(r"^process (\d+)", holder(path.parent)))
+    return found
 
 
-def epochs_computed(folder: Path, job: str) -> list[int]:
-    """The epochs of a training run in the order they were computed in, all tries together."""
-    return [beat.done for beat in beats(folder, job) if beat.state == RUNS and beat.total]
+def kept_logs(folder: Path) -> dict[Path, bytes]:
+    """What checkpoints hold of the logs, with the time that each epoch took. Computed again, it takes another."""
+    checkpoints = {path.parent: load_checkpoint(path.parent) for path in folder.glob("*/config.json")}
+    lengths = {
+        place / f"seed-{seed}" / "metrics.jsonl": length
+        for place, checkpoint in checkpoints.items()
+        if checkpoint is not None
+        for seed, (length, _) in checkpoint.logs.items()
+    }
+    return {path: path.read_bytes()[:length] for path, length in lengths.items()}
+
+
+def computed_again(kept: list[dict[Path, bytes]]) -> list[Path]:
+    """The logs of which epochs were computed again, though a checkpoint held them."""
+    return [path for logs in kept for path, log in logs.items() if not path.read_bytes().startswith(log)]
 
 
 def killed_cluster(
     command: Sequence[str], folder: Path, differs: Callable[[], str | None], kills: int, nodes: int = 2, seed: int = 0
 ) -> Tries:
-    """`command` on a cluster, with so many kills; what it leaves has to be as if there had been none."""
+    """`command` on a cluster, with so many kills; what it leaves has to be as if there had been none, and nothing may
+    be computed twice that a checkpoint holds."""
     from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
 
     chance = random.Random(seed)
@@ -59,16 +81,17 @@ def killed_cluster(
         pytest.skip(f"no cluster of Ray's could be started: {error}")
     alive = [cluster.add_node(num_cpus=1) for _ in range(nodes)]
     driver = _driver(command, cluster.address)
-    done = 0
+    done, kept = 0, []
     try:
         while done < kills and driver.poll() is None:
             time.sleep(chance.uniform(*_PAUSE))
             what = chance.choice(("worker", "worker", "node", "driver"))
             if driver.poll() is not None:
                 break
-            workers = _workers(folder)
+            workers = workers_in(folder)
             if not workers:
                 continue  # nothing to lose at this moment
+            kept.append(kept_logs(folder))
             if what == "node":
                 gone = alive.pop(chance.randrange(len(alive)))
                 cluster.remove_node(gone, allow_graceful=False)
@@ -87,16 +110,15 @@ def killed_cluster(
         _, said = driver.communicate()
         wrong = differs() if driver.returncode == 0 else f"the driver ended with {driver.returncode}: {said}"
         yield wrong and f"after {done} kills: {wrong}"
+        again = computed_again(kept)
+        yield f"{again[0]}: epochs were computed again, though a checkpoint held them" if again else None
     finally:
         driver.kill()
         cluster.shutdown()
 
 
 def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None = None) -> Tries:
-    """A small sweep, undisturbed in this process and then on a cluster under kills.
-
-    Nothing may be lost, and nothing computed twice that a checkpoint holds.
-    """
+    """A small sweep, undisturbed in this process and then on a cluster under kills."""
     axis = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3", "--seeds", "0", "--training.epochs", str(_EPOCHS)]
     axis += ["--training.checkpoint_epochs", str(_KEPT)]
     here, there = place / "here", place / "killed"
@@ -108,13 +130,6 @@ def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None
         return next((name for name in names if outcome(here / name) != outcome(there / name)), None)
 
     yield from killed_cluster(["sweep", "--out", str(there), *TINY, *axis], there, differs, kills, seed=seed)
-    computed = {name: epochs_computed(there, f"train {name}") for name in names}
-    for name, epochs in computed.items():
-        too_early = [later for now, later in pairwise(epochs) if later <= (now - 1) // _KEPT * _KEPT]
-        yield f"{name}: epoch {too_early[0]} was computed again, though a checkpoint has it" if too_early else None
     if notes is not None:
-        total, needed = sum(map(len, computed.values())), _EPOCHS * len(names)
-        notes.append(
-            f"cluster: {counts['worker']} workers, {counts['node']} nodes, {counts['driver']} drivers killed; {total} "
-            f"epochs computed where {needed} are needed, none of them twice that a checkpoint held"
-        )
+        killed = ", ".join(f"{counts[what]} {what}s" for what in ("worker", "node", "driver"))
+        notes.append(f"cluster: {killed} killed; no epoch was computed twice that a checkpoint held")

@@ -115,7 +115,7 @@ def outcome(folder: Path) -> dict[str, bytes]:
             content = json.dumps({**json.loads(content), "seconds": 0, "checksum": ""}).encode()
         elif path.suffix == ".jsonl":
             content = b"\n".join(sorted(content.splitlines()))
-        if not (path.name.startswith((".", "checkpoint", "start")) or path.name in _TIMES or ".jobs" in name):
+        if not (path.name.startswith((".", "checkpoint", "start")) or path.name in _TIMES):
             found[name] = content
     return found
 

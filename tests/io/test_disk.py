@@ -83,7 +83,7 @@ def test_a_locked_folder_has_one_writer_and_nothing_stays(tmp_path):
     folder = tmp_path / "run"
     with locked(folder):
         (folder / "file").write_text("kept")
-        with pytest.raises(LockedError, match=rf"another process \(process {os.getpid()} on"), locked(folder):
+        with pytest.raises(LockedError, match=rf"written to by process {os.getpid()} on"), locked(folder):
             pass
     with locked(folder):
         pass

@@ -12,7 +12,7 @@ from filelock import FileLock
 from gridsum.cli import main
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import append, read
-from gridsum.study.jobs import Callbacks, Job
+from gridsum.study.jobs import Job
 from gridsum.study.reproduction import Reproduction
 from tests.evaluation.conftest import make_record
 
@@ -45,8 +45,7 @@ def quick_jobs(*variants: str) -> dict[tuple[str, str], Job]:
     return {(job.stage, job.training.subject): job for job in asked.jobs()}
 
 
-CALLBACKS = Callbacks(torch.device("cpu"))
-"""They listen to nothing."""
+CPU = torch.device("cpu")
 
 
 def rewrite_records(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:

@@ -12,11 +12,13 @@ from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import read_objects
+from gridsum.io.progress import Progress
 from gridsum.study.jobs import MACHINES, Measure, Train
 from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, REPORTED, Reproduction
 from gridsum.training.checkpoints import Checkpoint, save_checkpoint
 from gridsum.training.folders import FolderError, read_metrics, read_setup, trained_epochs
-from tests.study.conftest import CALLBACKS, quick_jobs
+from tests.study.conftest import CPU, quick_jobs
+from tests.training.test_loop import Told
 
 
 class Stop(Exception):
@@ -34,12 +36,11 @@ def _without_origin(path: Path) -> list[Record]:
 
 
 def _run_until_first_epoch(job: Train, folder: Path, stop: type[BaseException] = Stop) -> None:
-    def progress(_: str, done: int, *__: object) -> None:
-        if done == 1:
-            raise stop
+    def after_an_epoch(_: str) -> None:
+        raise stop
 
     with pytest.raises(stop):
-        job.run(folder, dataclasses.replace(CALLBACKS, progress=progress))
+        job.run(folder, CPU, Told(after_an_epoch))
 
 
 def test_the_whole_reproduction_is_found_done(quick: Path):
@@ -100,7 +101,7 @@ def test_a_training_stopped_goes_on_to_the_same_weights(quick: Path, tmp_path: P
     assert isinstance(job, Train)
     _run_until_first_epoch(job, tmp_path, KeyboardInterrupt)
     assert job.state(tmp_path).done == 1
-    job.run(tmp_path, CALLBACKS)
+    job.run(tmp_path, CPU)
     assert job.state(tmp_path).finished
     stretches = list(read_objects(tmp_path / "SASA" / MACHINES))
     assert [(stretch["epochs"], stretch["precision"]) for stretch in stretches] == [([1, 1], "fp32"), ([2, 2], "fp32")]
@@ -118,7 +119,7 @@ def test_a_log_ahead_of_the_weights_is_not_believed(quick: Path, tmp_path: Path)
         ahead.write((quick / log).read_text().splitlines(keepends=True)[1])
     assert len(read_metrics(tmp_path / "SASA", 0)) == 2
     assert trained_epochs(tmp_path / "SASA") == 1
-    job.run(tmp_path, CALLBACKS)
+    job.run(tmp_path, CPU)
     assert [line["epoch"] for line in read_metrics(tmp_path / "SASA", 0)] == [1, 2]
     assert _weights(tmp_path / "SASA", 0) == _weights(quick / "SASA", 0)
 
@@ -128,14 +129,15 @@ def test_an_evaluation_stopped_goes_on_with_what_is_missing(copied: Path, quick:
     path.unlink()
     job = quick_jobs("SASA")["measure", "SASA"]
 
-    def stop(*_: object) -> None:
-        if path.exists() and len(read([path])) >= 6:
-            raise Stop
+    class Stopping(Progress):
+        def update(self, *_: object, **__: object) -> None:
+            if path.exists() and len(read([path])) >= 6:
+                raise Stop
 
     with pytest.raises(Stop):
-        job.run(copied, dataclasses.replace(CALLBACKS, progress=stop))
+        job.run(copied, CPU, Stopping())
     assert job.state(copied).done == 1, "stopped among the ways of the second suite"
-    job.run(copied, CALLBACKS)
+    job.run(copied, CPU)
     assert _without_origin(path) == _without_origin(quick / "records" / "SASA.jsonl")
 
 
@@ -146,7 +148,7 @@ def test_a_run_that_lacks_a_record_is_measured_alone(copied: Path):
     append(path, [record for record in whole if (record.seed, record.suite) != (1, "[5,8]x[1,8]")])
     job = quick_jobs("base")["validate", "base"]
     assert job.state(copied).done == 1
-    job.run(copied, CALLBACKS)
+    job.run(copied, CPU)
     assert sorted(map(str, _without_origin(path))) == sorted(map(str, whole))
 
 
@@ -190,7 +192,7 @@ def test_a_folder_of_another_training_is_refused(quick: Path):
 
 
 def test_an_unfinished_training_is_neither_measured_nor_overtrained(copied: Path):
-    save_checkpoint(copied / "base", Checkpoint(1, 1, (0, 1), {}, {}))
+    save_checkpoint(copied / "base", Checkpoint(1, 1, (0, 1), {}))
     states = {key: job.state(copied) for key, job in quick_jobs("base").items()}
     assert states["train", "base"].done == 1
     assert states["measure", "base"].waits_for == "the training of base"

@@ -98,7 +98,7 @@ def test_a_job_at_a_time(reproduce: Reproduce, tmp_path: Path):
     assert "measure SASA is left out: it waits for the training of SASA" in err
     assert not list(tmp_path.iterdir())
     assert reproduce(*quickly, "--only", "train").status == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"SASA", ".jobs"}
+    assert {path.name for path in tmp_path.iterdir()} == {"SASA"}
     assert reproduce(*quickly, "--only", "validate", "--commit", "abc").status == 0
     validated = read([tmp_path / "SASA" / "validation.jsonl"])
     assert [(record.seed, record.commit) for record in validated] == [(3, "abc")] * 2

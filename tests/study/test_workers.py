@@ -6,7 +6,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,12 +17,11 @@ import pytest
 from gridsum.cli import main
 from gridsum.config.fields import override
 from gridsum.io.disk import LockedError, locked
-from gridsum.study.heartbeat import heartbeat, last_beats, tell_state
-from gridsum.study.reproduction import Reproduction
 from gridsum.study.sweep import configurations, grid, sweep_jobs
 from gridsum.study.workers import WorkersError, cluster, do_job, processes, run_by
+from gridsum.training.folders import append_metrics, create
 from tests.children import Beside
-from tests.faults.nodes import TINY, epochs_computed, killed_sweep
+from tests.faults.nodes import TINY, computed_again, kept_logs, killed_sweep, workers_in
 from tests.faults.trainings import PAPER, outcome
 
 ENDLESS = configurations(override(PAPER, {"training.epochs": 10**6}), grid({}))
@@ -37,16 +39,18 @@ def wait_for_port(port: int) -> None:
             return
 
 
-def test_a_reproduction_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    for job in Reproduction(("SASA",), (0, 1), quick=True).jobs():
-        tell_state(tmp_path, job)
-    with heartbeat(tmp_path, "train SASA") as beat:
-        beat(1, 2, "")
-        assert main(["watch", str(tmp_path), "--all"]) == 0
-    out = capsys.readouterr().out
-    assert f"(process {os.getpid()})" in out
-    assert "waits for the training of SASA" in out
-    assert not last_beats(tmp_path)["train SASA"].current
+def test_who_trains_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name, epochs in (("begun", 0), ("half", 1), ("stopped", 2)):
+        create(tmp_path / name, PAPER, (1,))
+        for epoch in range(1, epochs + 1):
+            append_metrics(tmp_path / name, 1, {"epoch": epoch, "held_out": 0.25, "seconds": 300.0})
+    with locked(tmp_path / "begun"), locked(tmp_path / "half"):
+        assert main(["watch", str(tmp_path)]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if " of 3" in line}
+    me = f"process {os.getpid()} on {socket.gethostname()}"
+    assert lines["begun"].endswith(me)
+    assert lines["half"].endswith(f"{me}, about 10 min left")
+    assert lines["stopped"].endswith("not running")
 
 
 def test_a_job_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -68,8 +72,8 @@ def test_a_job_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monkey
 def test_processes_side_by_side_do_what_this_process_does(tmp_path: Path):
     configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3]}))
     told: list[str] = []
-    with processes(2) as workers:
-        assert run_by(workers, sweep_jobs(configs, (1,)), tmp_path / "beside", None, told.append) == []
+    with processes(2) as submit:
+        assert run_by(submit, sweep_jobs(configs, (1,)), tmp_path / "beside", None, told.append) == []
     assert len(told) == 2
     for job in sweep_jobs(configs, (1,)):
         do_job(job, tmp_path / "here", None)
@@ -77,41 +81,54 @@ def test_processes_side_by_side_do_what_this_process_does(tmp_path: Path):
         assert outcome(tmp_path / "beside" / name) == outcome(tmp_path / "here" / name) != {}
 
 
-def _working(folder: Path) -> bool:
-    return any(beat.current and beat.done for beat in last_beats(folder).values())
+@contextmanager
+def beside(look: Callable[[], bool]) -> Iterator[None]:
+    """Look again and again in a thread, until there is nothing more to look for."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.05) and look():
+            pass
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_processes_are_stopped_with_their_driver_and_an_error_is_told(tmp_path: Path):
-    class Enough(Exception):
-        pass
-
-    def enough() -> None:
-        if _working(tmp_path / "run"):
-            raise Enough
+    def interrupt() -> bool:
+        if kept_logs(tmp_path / "run"):
+            os.kill(os.getpid(), signal.SIGINT)
+            return False
+        return True
 
     (job,) = sweep_jobs(ENDLESS, (1,))
-    with pytest.raises(Enough), processes(1) as workers:
-        run_by(workers, [job], tmp_path / "run", None, print, enough)
+    with pytest.raises(KeyboardInterrupt), processes(1) as submit, beside(interrupt):
+        run_by(submit, [job], tmp_path / "run", None, print)
     with locked(tmp_path / "run" / job.training.name):  # nobody holds it any more
         pass
     broken = tmp_path / "broken" / job.training.name
     broken.mkdir(parents=True)
     (broken / "config.json").write_text("{")
-    with pytest.raises((ValueError, RuntimeError), match=r"config\.json"), processes(1) as workers:
-        run_by(workers, [job], tmp_path / "broken", None, print)
+    with pytest.raises((ValueError, RuntimeError), match=r"config\.json"), processes(1) as submit:
+        run_by(submit, [job], tmp_path / "broken", None, print)
 
 
 def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path):
     """Nobody tells them; and the same command goes on at once."""
 
     def drive() -> None:
-        with processes(1) as workers:
-            run_by(workers, sweep_jobs(ENDLESS, (1,)), tmp_path, None, lambda _: None)
+        with processes(1) as submit:
+            run_by(submit, sweep_jobs(ENDLESS, (1,)), tmp_path, None)
 
     driver = Beside(drive)
     try:
         end = time.monotonic() + 120
-        while not _working(tmp_path):
+        while not kept_logs(tmp_path):
             assert time.monotonic() < end
             time.sleep(0.1)
     finally:
@@ -130,20 +147,20 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path):
 
 def test_a_process_that_is_killed_is_followed_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("gridsum.study.workers._TRIES", 2)
-    killed: set[int] = set()
+    kept: list[dict[Path, bytes]] = []
 
-    def kill() -> None:
-        for beat in last_beats(tmp_path).values():
-            if beat.current and beat.done and beat.process not in killed:
-                killed.add(beat.process)
-                os.kill(beat.process, signal.SIGKILL)
+    def kill() -> bool:
+        logs, workers = kept_logs(tmp_path), workers_in(tmp_path)
+        if workers and logs not in ({}, *kept[-1:]):  # of each, when it has done something
+            kept.append(logs)
+            os.kill(workers[0], signal.SIGKILL)
+        return len(kept) < 2
 
     said = "the process that did train 0 was killed 2 times; the same command goes on"
-    with pytest.raises(WorkersError, match=said), processes(1) as workers:
-        run_by(workers, sweep_jobs(ENDLESS, (1,)), tmp_path, None, print, kill)
-    assert len(killed) == 2
-    epochs = epochs_computed(tmp_path, "train 0")
-    assert len(epochs) - len(set(epochs)) <= 2, "each went on where the one before it stopped"
+    with pytest.raises(WorkersError, match=said), processes(1) as submit, beside(kill):
+        run_by(submit, sweep_jobs(ENDLESS, (1,)), tmp_path, None, print)
+    assert len(kept) == 2
+    assert computed_again(kept) == [], "each went on where the one before it stopped"
 
 
 def test_without_a_cluster_it_says_so(monkeypatch: pytest.MonkeyPatch):
@@ -166,13 +183,13 @@ def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
     pytest.importorskip("ray")
     configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3]}))
     told: list[str] = []
-    with cluster("ray", cpus=2) as workers:
-        assert run_by(workers, sweep_jobs(configs, (1, 2)), tmp_path / "ray", None, told.append) == []
+    with cluster("ray", cpus=2) as submit:
+        assert run_by(submit, sweep_jobs(configs, (1, 2)), tmp_path / "ray", None, told.append) == []
         broken = tmp_path / "broken" / "0"
         broken.mkdir(parents=True)
         (broken / "config.json").write_text("{")
         with pytest.raises(ValueError, match=r"config\.json"):
-            run_by(workers, sweep_jobs(ENDLESS, (1,)), tmp_path / "broken", None, print)
+            run_by(submit, sweep_jobs(ENDLESS, (1,)), tmp_path / "broken", None, print)
     assert len(told) == 2
     for job in sweep_jobs(configs, (1, 2)):
         do_job(job, tmp_path / "here", None)

@@ -27,6 +27,7 @@ from gridsum.training.discovery import at_step, draw, grid_of, place, recurrent_
 from gridsum.training.exact import ExactGradients
 from gridsum.training.folders import FolderError, read_metrics
 from gridsum.training.loop import Fleet, train
+from tests.training.test_loop import Told
 
 ADD = Addition()
 
@@ -99,9 +100,9 @@ def test_a_run_that_answers_nothing_is_drawn_anew_and_one_that_answers_goes_on(t
     assert [setting(Phase(steps=1200, patience=400), index).rate for index in (400, 449, 800)] == pytest.approx(
         [1e-3 / 50, 1e-3, 1e-3 / 50]
     )
-    warnings = []
-    train(override(config, {"consolidation.rounds": 0}), [3], tmp_path / "runs", CPU, warn=warnings.append)
-    assert warnings == ["seed 3: too few results were right, so its weights were drawn anew in epoch 2"]
+    told = Told()
+    train(override(config, {"consolidation.rounds": 0}), [3], tmp_path / "runs", CPU, shown=told)
+    assert told.warnings == ["seed 3: too few results were right, so its weights were drawn anew in epoch 2"]
     assert [line.get("draws", 1) for line in read_metrics(tmp_path / "runs", 3)][:3] == [1, 2, 2]
 
 

@@ -14,21 +14,38 @@ from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find
 from gridsum.io.disk import LockedError
+from gridsum.io.progress import Progress
 from gridsum.model import store
 from gridsum.model.store import WEIGHTS, load, load_runs, save_run
 from gridsum.training import checkpoints, folders
-from gridsum.training.checkpoints import (
-    BEFORE,
-    CHECKPOINT,
-    CheckpointError,
-    load_checkpoint,
-    save_checkpoint,
-)
+from gridsum.training.checkpoints import CHECKPOINT, CheckpointError, load_checkpoint, save_checkpoint
 from gridsum.training.folders import FolderError, read_metrics
 from gridsum.training.loop import Fleet, TrainingError, train
 from tests.training.test_gradients import tiny
 
 CPU = torch.device("cpu")
+
+
+class Told(Progress):
+    """What is told of a training run: warnings, steps, and news of epochs."""
+
+    def __init__(self, hear=lambda _: None):
+        super().__init__()
+        self.notes, self.steps, self.epochs, self.hear = [], [], [], hear
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def update(self, _label, done, _total, news=None, *_, **__):
+        self.steps.append(done)
+        if news:
+            self.epochs.append(news)
+            self.hear(news)
+
+    @property
+    def warnings(self):
+        """But for the first line, which says what is trained."""
+        return self.notes[1:]
 
 
 def short(**changes):
@@ -65,13 +82,15 @@ def logged(folder, seed):
 
 def test_a_training_folder_holds_what_was_asked_for_and_what_came_out(tmp_path):
     """The precision is what `auto` came to; a training run that goes on finds its own."""
-    epochs, config = [], short(**{"training.precision": "auto", "training.keep_epochs": 2})
-    train(config, [2, 7], tmp_path / "run", CPU, report=epochs.append)
-    assert [epoch.number for epoch in epochs] == [1, 2, 3, 4]
-    assert epochs[-1].alive == (True, True)
-    lines = read_metrics(tmp_path / "run", 7)
-    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
-    assert lines[-1]["total"] == pytest.approx(epochs[-1].means["total"][1], rel=1e-8)  # nine digits are kept
+    told, config = Told(), short(**{"training.precision": "auto", "training.keep_epochs": 2})
+    train(config, [2, 7], tmp_path / "run", CPU, shown=told, label="mine: ")
+    assert [news.partition(":")[0] for news in told.epochs] == [f"epoch {number} of 4" for number in (1, 2, 3, 4)]
+    assert told.notes[0].startswith("mine: training 2 runs of base, in fp32 on CPU")
+    assert told.warnings == []
+    lines = [read_metrics(tmp_path / "run", seed) for seed in (2, 7)]
+    assert all([line["epoch"] for line in log] == [1, 2, 3, 4] for log in lines)
+    losses = [log[-1]["total"] for log in lines]
+    assert f"loss {sum(losses) / 2:.3f} (best {min(losses):.3f}, worst {max(losses):.3f})" in told.epochs[-1]
     assert json.loads((tmp_path / "run" / "config.json").read_text())["seeds"] == [2, 7]
     model = load(str(tmp_path / "run"))
     assert model.seeds == (2, 7)
@@ -112,9 +131,9 @@ def test_an_interrupted_run_loses_the_step_that_it_was_stopped_in(tmp_path, monk
     checkpoint = load_checkpoint(tmp_path / "run")
     assert checkpoint is not None
     assert (checkpoint.epoch, checkpoint.step) == (step // 2, step)
-    steps = []
-    train(config, [1], tmp_path / "run", CPU, resume=True, tick=lambda done, _: steps.append(done))
-    assert steps == list(range(step + 1, 9))
+    told = Told()
+    train(config, [1], tmp_path / "run", CPU, resume=True, shown=told)
+    assert sorted(set(told.steps)) == list(range(step + 1, 9))
     train(config, [1], tmp_path / "whole", CPU)
     assert_same_weights(tmp_path / "run", tmp_path / "whole")
     assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
@@ -130,12 +149,12 @@ def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeyp
         self.optimiser.publish()
 
     monkeypatch.setattr(Fleet, "__init__", poison)
-    warnings, epochs = [], []
-    train(config, [3, 4], tmp_path / "run", CPU, report=epochs.append, warn=warnings.append)
-    assert len(warnings) == 1
-    assert "seed 3" in warnings[0]
-    assert "epoch 1" in warnings[0]
-    assert epochs[-1].alive == (False, True)
+    told = Told()
+    train(config, [3, 4], tmp_path / "run", CPU, shown=told)
+    (warning,) = told.warnings
+    assert "seed 3" in warning
+    assert "epoch 1" in warning
+    assert all("1 of 2 runs set aside" in news for news in told.epochs)
     assert read_metrics(tmp_path / "run", 3) == []
     monkeypatch.undo()
     train(config, [4], tmp_path / "alone", CPU)
@@ -197,21 +216,18 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:100])
 
 
-@pytest.mark.parametrize(("harm", "said"), [(flip, 1), (cut, 1), (Path.unlink, 0)])
-def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, harm, said):
-    train(short(), [1], tmp_path / "whole", CPU)
-    train(short(**{"training.epochs": 3}), [1], tmp_path / "run", CPU)
-    harm(tmp_path / "run" / CHECKPOINT)
-    told = []
-    train(short(), [1], tmp_path / "run", CPU, resume=True, warn=told.append)
-    assert len(told) == said
-    assert all("going on from the checkpoint before, after epoch 2" in text for text in told)
-    assert_same_weights(tmp_path / "run", tmp_path / "whole")
-    assert logged(tmp_path / "run", 1) == logged(tmp_path / "whole", 1)
-    for name in (CHECKPOINT, BEFORE):
-        flip(tmp_path / "run" / name)
-    with pytest.raises(CheckpointError, match="no checkpoint is left"):
-        train(short(), [1], tmp_path / "run", CPU, resume=True)
+def test_a_damaged_checkpoint_is_refused_and_without_one_training_begins_anew(tmp_path):
+    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
+    before, log, told = weights_of(tmp_path, 1), logged(tmp_path, 1), Told()
+    for harm in (flip, cut):
+        harm(tmp_path / CHECKPOINT)
+        with pytest.raises(CheckpointError, match=r"is damaged .*put it back from a copy, or remove it"):
+            train(short(**{"training.epochs": 2}), [1], tmp_path, CPU, resume=True)
+    (tmp_path / CHECKPOINT).unlink()
+    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU, resume=True, shown=told)
+    assert "no checkpoint to go on from, so its training begins anew" in told.notes[0]
+    assert all(torch.equal(part, before[name]) for name, part in weights_of(tmp_path, 1).items())
+    assert logged(tmp_path, 1) == log
 
 
 def test_a_checkpoint_of_other_runs_is_refused(tmp_path):
@@ -223,9 +239,6 @@ def test_a_checkpoint_of_other_runs_is_refused(tmp_path):
         r"mean is \[1, 7\] of float32 but should be": replace(held, tensors=held.tensors | {"mean": torch.zeros(1, 7)}),
         "alive is absent": replace(
             held, tensors={name: part for name, part in held.tensors.items() if name != "alive"}
-        ),
-        r"training\.clip = 3\.0": replace(
-            held, config=held.config | {"training": held.config["training"] | {"clip": 3.0}}
         ),
     }
     for message, checkpoint in cases.items():
@@ -264,10 +277,10 @@ def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):
     train(short(**{"training.restart_epochs": 2}), [1, 2, 3], tmp_path / "whole", CPU)
     half = short(**{"training.epochs": 2, "training.restart_epochs": 2})
     train(half, [1, 2, 3], tmp_path / "first", CPU)
-    warnings = []
+    told = Told()
     start = load_runs("first", [tmp_path / "first" / f"seed-{seed}" / "weights.safetensors" for seed in (1, 3)])
-    train(following(half), [1, 3], tmp_path / "more", CPU, start=start, warn=warnings.append)
-    assert warnings == []
+    train(following(half), [1, 3], tmp_path / "more", CPU, start=start, shown=told)
+    assert told.warnings == []
     for seed in (1, 3):
         for name, tensor in weights_of(tmp_path / "whole", seed).items():
             torch.testing.assert_close(weights_of(tmp_path / "more", seed)[name], tensor, rtol=0, atol=1e-6)
@@ -290,10 +303,9 @@ def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path, firs
         assert not fleet.optimiser.mean.any()
         assert fleet.begin_from(trained)
         assert fleet.optimiser.mean.any()
-    warnings, start = [], load(str(tmp_path / "no checkpoint"))
-    train(override(more, {"training.epochs": 2}), [1], tmp_path / "more", CPU, start=start, warn=warnings.append)
-    (warning,) = warnings
-    assert "moments" in warning
+    told, start = Told(), load(str(tmp_path / "no checkpoint"))
+    train(override(more, {"training.epochs": 2}), [1], tmp_path / "more", CPU, start=start, shown=told)
+    assert "moments" in told.notes[0]
     assert not json.loads((tmp_path / "more" / "config.json").read_text())["start"]["moments"]
     checkpoint = load_checkpoint(tmp_path / "more")
     assert checkpoint is not None
@@ -346,8 +358,7 @@ def test_a_training_whose_disk_is_full_at_any_write_goes_on_as_if_it_had_not_bee
         assert logged(folder, 1) == logged(tmp_path / "whole", 1)
     assert room >= 8, "each was tried"
     if start is not None:
-        for name in (CHECKPOINT, BEFORE):
-            (folder / name).unlink()
+        (folder / CHECKPOINT).unlink()
         with pytest.raises(FolderError, match=r"began from the weights of .*first.*--start-from"):
             train(config, [1], folder, CPU, resume=True)
 
@@ -392,14 +403,14 @@ def test_a_folder_that_another_has_taken_is_not_written_to(tmp_path):
     """Whatever comes to stand there stays as it is."""
     folder, other = tmp_path / "run", b"another's"
 
-    def taken(epoch):
-        if epoch.number == 2:
+    def taken(news):
+        if news.startswith("epoch 2 "):
             folder.rename(tmp_path / "moved")
             folder.mkdir()
             (folder / ".lock").write_bytes(other)
 
     with pytest.raises(LockedError, match="no longer this process's own"):
-        train(short(), [1], folder, CPU, report=taken)
+        train(short(), [1], folder, CPU, shown=Told(taken))
     assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [(".lock", other)]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from gridsum.api.networks import PaperModel
 from gridsum.api.options import ModelError, check_seed
-from gridsum.api.progress import progress
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.files import shipped_rule
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
@@ -21,6 +20,7 @@ from gridsum.evaluation.solvers import SolverError, SolverProcess
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import MODELS
+from gridsum.io.progress import progress
 from gridsum.io.version import source_commit
 from gridsum.model.store import load_runs, locate
 from gridsum.ops.devices import pick_device
@@ -137,10 +137,10 @@ def evaluate(
             heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems", part=part)
             found = evaluate_one(subject, suite, samples, seed, commit, heard)
             if not found:
-                shown.note(f"gridsum: {suite.name} is left out: its numbers are too long for this baseline")
+                shown.note(f"{suite.name} is left out: its numbers are too long for this baseline")
             for failed in (record for record in found if record.failed):
                 count = f"{failed.failed} of {failed.samples} problems of {failed.suite}"
-                shown.note(f"gridsum: {failed.model} gave no answer to {count}; the first: {failed.failure}")
+                shown.note(f"{failed.model} gave no answer to {count}; the first: {failed.failure}")
             if out is not None:  # at once, so that what is done stays done if the rest is interrupted
                 append(out, found)
             records += found

@@ -1,23 +1,20 @@
 """Training from Python: the same runs as `gridsum train` makes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gridsum.api.loading import load
 from gridsum.api.models import Model
 from gridsum.api.options import ModelError
-from gridsum.api.progress import Progress, progress
 from gridsum.config.fields import override, seeds_of
 from gridsum.config.registry import find
+from gridsum.io.progress import progress
 from gridsum.model.store import load as load_all
 from gridsum.model.store import load_runs
-from gridsum.ops.devices import describe, pick_device
-from gridsum.ops.forms import served
+from gridsum.ops.devices import pick_device
 from gridsum.tasks import Task, known_as
 from gridsum.training.folders import read_metrics, read_setup, seed_folder
-from gridsum.training.loop import Epoch, news
 from gridsum.training.loop import train as train_runs
 
 VARIANT = "base"
@@ -109,7 +106,8 @@ def train(
     else:
         config = find(variant or VARIANT).configure(setting, None if task is None else known_as(task), changes)
     with progress(quiet) as shown:
-        return _run(config, numbers or (0,), folder, pick_device(device), shown, resume, start)
+        results = train_runs(config, numbers or (0,), folder, pick_device(device), resume, start, shown)
+    return TrainingRun(folder, config, numbers or (0,), results)
 
 
 def _weights_of(name: str, seeds: tuple[int, ...] | None) -> Any:
@@ -120,32 +118,3 @@ def _weights_of(name: str, seeds: tuple[int, ...] | None) -> Any:
     if missing is not None:
         raise ModelError(f"{name} has no seed {missing}, only {', '.join(map(str, paths))}; name some of these or none")
     return whole if seeds is None else load_runs(name, [paths[seed] for seed in seeds])
-
-
-def _run(
-    config: Any, seeds: tuple[int, ...], folder: Path, device: Any, shown: Progress, resume: bool, start: Any
-) -> TrainingRun:
-    """Train, with progress shown."""
-    trained = 1 / (1 + find(config.variant).finish_share)
-    runs, precision = f"{len(seeds)} run{'s' if len(seeds) > 1 else ''}", served(config.training.precision, device)
-    beginning = [f"gridsum: {runs} of {config.label}, in {precision} on {describe(device).split(';')[0]}"]
-    step = partial(shown.update, "training step", part=(0.0, trained))
-
-    def report(epoch: Epoch) -> None:
-        told = f"{epoch.phase}: {news(epoch)}" if epoch.phase else news(epoch)
-        step(epoch.number * config.steps // epoch.of, config.steps, f"epoch {epoch.number} of {epoch.of}: {told}")
-
-    def tick(done: int, total: int) -> None:
-        if beginning:  # not before its folder is known to be good
-            shown.note(beginning.pop())
-        if done < total:  # the last is told with its epoch
-            step(done, total)
-
-    def finishing(done: int, total: int, told: str) -> None:
-        shown.update("consolidation:", done, total, told, "runs", (trained, 1.0))
-
-    def warn(text: str) -> None:
-        shown.note(f"gridsum: {text}")
-
-    results = train_runs(config, seeds, folder, device, resume, report, warn, start, tick, finishing)
-    return TrainingRun(folder, config, seeds, results)

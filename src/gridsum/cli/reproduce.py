@@ -21,12 +21,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.progress import progress
 from gridsum.cli import FAILED, for_users
 from gridsum.cli import run as run_command
 from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, seeds, whole_number
 from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell, terminal_width
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
+from gridsum.io.progress import progress
 from gridsum.io.version import source_commit
 
 if TYPE_CHECKING:

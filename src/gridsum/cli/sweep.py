@@ -5,19 +5,19 @@ examples:
   gridsum sweep --out runs/rates --seeds 0-4 \\
       --grid training.learning_rate=1e-3,3e-4 model.heads=8,64
   gridsum sweep --out runs/beside --on processes:2 --grid model.heads=8,64
-  gridsum sweep --out runs/mine --list changes.jsonl --measure 2x100
+  gridsum sweep --out runs/mine --measure 2x100 --grid model.heads=8,64
   gridsum sweep --variant exact --out runs/bits --grid rule.bits=6,7,8
 """
 
 from pathlib import Path
 
-from gridsum.api.progress import progress
 from gridsum.cli import FAILED
 from gridsum.cli.options import Options, Parser, UsageError, add_fields, add_jobs, go_on, samples
 from gridsum.cli.output import kept_if_stopped, print_text
 from gridsum.cli.train import named
 from gridsum.config.registry import find as find_entry
 from gridsum.config.registry import names
+from gridsum.io.progress import progress
 from gridsum.io.version import source_commit
 
 
@@ -27,8 +27,7 @@ def add_options(parser: Parser) -> None:
     parser.option("--variant VARIANT", told, choices=names(), default="base")
     parser.option("--seeds SEEDS", "such as 0-9", default=(0,))
     told = "every combination of these values; values that hold commas are separated by ;"
-    parser.option("--grid FIELD=VALUES...", told)
-    parser.option("--list FILE", "one JSON object per line: fields, and the values to give them")
+    parser.option("--grid FIELD=VALUES...", told, required=True)
     parser.option("--measure SUITE...", "measure all runs on these suites")
     parser.option("--samples N", "problems per suite (default: the suite's own number)", type=samples)
     add_jobs(parser)
@@ -38,14 +37,14 @@ def add_options(parser: Parser) -> None:
 def run(options: Options) -> int:
     from gridsum.evaluation.suites import find
     from gridsum.ops.devices import pick_device
-    from gridsum.study.sweep import changes_asked, configurations, listed, sweep_jobs
+    from gridsum.study.sweep import configurations, grid, listed, parse_axis, sweep_jobs
     from gridsum.study.workers import do_jobs
 
     entry = find_entry(options.variant)
     if entry.outcome and options.measure:
         raise UsageError(f"{entry.name} is proved, not measured; leave out --measure")
     base = entry.configure(changes=options.changes)
-    configs = configurations(base, changes_asked(base, options.grid, options.list))
+    configs = configurations(base, grid(dict(parse_axis(base, text) for text in options.grid)))
     suites = [suite for name in options.measure for suite in find(name)]
     jobs, device = sweep_jobs(configs, options.seeds, suites, options.samples), pick_device(options.device)
     place = Path(options.out)

@@ -1,7 +1,7 @@
 """Show how a training run is doing: for each seed its loss, the share right in training, and the share of whole results
-right on problems that are held out, as numbers and as curves. For a reproduction or a sweep, show the jobs that are
-done, running (where, and for how much longer) or waiting. The display is updated until all work is done. It can be
-started before, during or after the work, on any machine that sees the folder.
+right on problems that are held out, as numbers and as curves. Of a reproduction or a sweep, show its training runs:
+how far each is, which process works on it (one that was killed is still named), and for how much longer. The display
+is updated until the training is done. It can be started during or after the work, on any machine that sees the folder.
 
 A curve goes from 0 (▁) to 1 (█). The numbers are those of
 FOLDER/seed-*/metrics.jsonl, one JSON object per line.
@@ -9,7 +9,7 @@ FOLDER/seed-*/metrics.jsonl, one JSON object per line.
 examples:
   gridsum watch runs/base
   gridsum watch runs/exact --once
-  gridsum watch mine --all
+  gridsum watch mine
 """
 
 import sys
@@ -25,23 +25,21 @@ _CLEAR, _SECONDS = "\x1b[H\x1b[J", 2.0
 def add_options(parser: Parser) -> None:
     parser.option("folder FOLDER", "the --out of gridsum train, reproduce or sweep", required=True)
     parser.option("--once", "print once and exit (the default when the output is a file or a pipe)")
-    parser.option("--all", "also show jobs that are done or wait")
 
 
 def run(options: Options) -> int:
     from gridsum.study import watch
-    from gridsum.study.heartbeat import last_beats
 
     place = Path(options.folder)
     if not place.is_dir():
         raise UsageError(f"{options.folder}: no such folder; name the --out of gridsum train, reproduce or sweep")
     live = sys.stdout.isatty() and not options.once
     while True:
-        if jobs := last_beats(place):
-            shown, ended = watch.status(jobs, options.all)
-        else:
+        if (place / "config.json").exists():
             seen = watch.look(place)
             shown, ended = watch.drawn(place, seen, terminal_width()), seen.ended
+        else:
+            shown, ended = watch.overview(place, terminal_width()), False
         print_text((_CLEAR if live else "") + shown)
         if not live or ended:
             return 0

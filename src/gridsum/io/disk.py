@@ -32,11 +32,8 @@ class LineError(ValueError):
     """A line of a log that cannot be read; the message names it."""
 
 
-def write_atomically(path: Path, content: bytes, before: Path | None = None) -> None:
-    """Write `path` whole or not at all: readers see the old content until the new one is on the disk.
-
-    With `before`, the old file is kept there: a kill in between leaves that one alone.
-    """
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write `path` whole or not at all: readers see the old content until the new one is on the disk."""
     _make(path.parent)
     temporary = path.parent / f".{path.name}.{secrets.token_hex(6)}.tmp"
     file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # as the umask has it
@@ -45,8 +42,6 @@ def write_atomically(path: Path, content: bytes, before: Path | None = None) -> 
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        if before is not None and path.exists():
-            os.replace(path, before)
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -159,7 +154,8 @@ def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterat
             path.write_text(f"process {os.getpid()} on {socket.gethostname()}\n")
     except Timeout:
         raise LockedError(
-            f"{folder} is being written to by another process{_holder(path)}; wait for it, or choose another folder"
+            f"{folder} is being written to by {holder(folder) or 'another process'}; wait for it, or choose another "
+            "folder"
         ) from None
     except OSError as error:
         if error.errno not in _NOT_HERE:
@@ -202,8 +198,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _holder(lock: Path) -> str:
+def holder(folder: Path) -> str:
+    """Who has locked a folder, or had when it was killed; empty where nobody has."""
     with suppress(OSError):
-        told = lock.read_bytes()[:200].decode(errors="replace").strip()
-        return f" ({told})" if told and told.isprintable() else ""
+        told = (folder / LOCK).read_bytes()[:200].decode(errors="replace").strip()
+        return told if told.isprintable() else ""
     return ""

@@ -8,13 +8,13 @@
 There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
 be kept of a training run that has been measured: it counts as done.
 
-A job can be stopped at any moment by an exception from `Callbacks.progress`; what it has done stays done.
+A job can be stopped at any moment by an exception; what it has done stays done.
 """
 
 import gc
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import append_lines
+from gridsum.io.progress import SILENT, Progress
 from gridsum.io.version import __version__
 from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.costs import solving_seconds, solving_work, training_seconds
@@ -35,9 +36,9 @@ from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.study.leakage import append_leakage, leakage, read_leakage
 from gridsum.study.selection import choose, proved_seed
-from gridsum.training.checkpoints import drop_checkpoints
-from gridsum.training.folders import FolderError, read_outcome, read_setup, seed_folder, trained_epochs
-from gridsum.training.loop import Epoch, news, train
+from gridsum.training.checkpoints import drop_checkpoint
+from gridsum.training.folders import FolderError, difference, read_outcome, read_setup, seed_folder, trained_epochs
+from gridsum.training.loop import train
 
 Way = tuple[str, str]
 """How problems are measured: on which grids, and by which placement."""
@@ -46,17 +47,6 @@ MACHINES = "machine.jsonl"
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
 # What a job takes of memory where nothing else is known: the process itself.
 _PROCESS_BYTES = 10**9
-
-
-@dataclass(frozen=True)
-class Callbacks:
-    """What a job works with, and whom it tells."""
-
-    device: torch.device
-    progress: Callable[[str, int, int, str, str], None] = lambda *_: None
-    """Hears a label, how much is done, of how much, of what, and news; raises to stop."""
-    note: Callable[[str], None] = lambda _: None
-    commit: str | None = None
 
 
 class Asked(NamedTuple):
@@ -184,12 +174,10 @@ class PlannedRun:
                 f"{place} was trained with seeds {_listed(seeds)}, without {_listed(missing)}; "
                 "ask for --seeds that it has, or choose another --out"
             )
-        ours, theirs = fields_of(self.config), fields_of(there)
-        different = next((name for name in ours if ours[name] != theirs.get(name) and name not in _INDIFFERENT), None)
-        if different is not None:
+        if different := difference(self.config, there, *_INDIFFERENT):
             raise FolderError(
-                f"{place} was trained with {different} = {theirs[different][1]}, not {ours[different][1]}. It stays as "
-                "it is; leave it out with --variants, or name a new folder for a study of your own: --out mine"
+                f"{place} was trained with {different}. It stays as it is; leave it out with --variants, or name a new "
+                "folder for a study of your own: --out mine"
             )
 
 
@@ -240,46 +228,35 @@ class Train:
         work = training.kind.work(training.config, len(training.seeds), left, device) if left else 0.0
         return training_seconds(work, device, served(training.config.training.precision, device))
 
-    def run(self, folder: Path, callbacks: Callbacks) -> None:
+    def run(self, folder: Path, device: torch.device, shown: Progress = SILENT, commit: str | None = None) -> None:
         training = self.training.resolved(folder)
         assert training is not None, "runs are validated before they are overtrained"
-        place, label, device = folder / training.name, training.name, callbacks.device
+        place = folder / training.name
         config, seeds, start = training.config, training.seeds, None
         if resume := (place / "config.json").exists():
             config, seeds = read_setup(place)
         elif training.follows is not None:
             chosen = training.follows.chosen(folder)
             told = ", ".join(f"seed {seed} for {aim}" for aim, seed in chosen.items())
-            callbacks.note(f"{training.follows.name}: best on validation are {told}")
+            shown.note(f"{training.follows.name}: best on validation are {told}")
             start = training.follows.load(folder, seeds)
-
-        def report(epoch: Epoch) -> None:
-            what = f"{epoch.phase}, epoch" if epoch.phase else "epoch"
-            callbacks.progress(f"{label}: {what}", epoch.number, epoch.of, "", news(epoch))
-
-        def finishing(done: int, of: int, told: str) -> None:
-            callbacks.progress(f"{label}: consolidate", done, of, "", told)
-
-        def note(text: str) -> None:
-            callbacks.note(f"{label}: {text}")
-
         first, began = training.done(folder), time.monotonic()
         try:
-            train(config, seeds, place, device, resume, report, note, start, finishing=finishing)
+            train(config, seeds, place, device, resume, start, shown, f"{training.name}: ")
         finally:
             last, seconds = training.done(folder), round(time.monotonic() - began, 1)
             if last > first:
                 about = {training.unit: [first + 1, last], "seconds": seconds, "device": describe(device)}
                 about |= {"precision": served(read_setup(place)[0].training.precision, device)}
-                about |= {"version": __version__, "commit": callbacks.commit}
+                about |= {"version": __version__, "commit": commit}
                 append_lines(place / MACHINES, json.dumps(about).encode() + b"\n")
             gc.collect()
             if on_gpu(device):
                 torch.cuda.empty_cache()
         if not training.keep_checkpoint:
-            drop_checkpoints(place)
+            drop_checkpoint(place)
         if training.follows is not None:
-            drop_checkpoints(folder / training.follows.name)
+            drop_checkpoint(folder / training.follows.name)
 
 
 @dataclass(frozen=True)
@@ -328,27 +305,27 @@ class Measure:
             total += solving_work(model, cells) + placement * cells
         return solving_seconds(total, device)
 
-    def run(self, folder: Path, callbacks: Callbacks) -> None:
-        if on_gpu(callbacks.device):
+    def run(self, folder: Path, device: torch.device, shown: Progress = SILENT, commit: str | None = None) -> None:
+        if on_gpu(device):
             # A training run before this one may have allowed less; records are of full precision.
             torch.backends.cuda.matmul.allow_tf32 = False
         seeds, place, training = self._seeds(folder), folder / self.training.name, self.training
         assert seeds is not None, "runs are trained before they are measured"
         known = read_leakage(place)
         if unknown := [seed for seed in seeds if self.sheet.leaks and seed not in known]:
-            append_leakage(place, leakage(training.load(folder, unknown, callbacks.device)))
+            append_leakage(place, leakage(training.load(folder, unknown, device)))
         model, loaded = None, []
         for asked, missing in self.sheet.missing(folder, seeds).items():
             if model is None or loaded != missing:
-                model, loaded = training.load(folder, missing, callbacks.device), missing
+                model, loaded = training.load(folder, missing, device), missing
 
             def report(done: int, total: int, kept: bool = False, on: str = asked.suite.name) -> None:
                 if kept or done < total:  # at the end the record is kept first
-                    callbacks.progress(f"{training.name} on {on}:", done, total, "problems measured", "")
+                    shown.update(f"{training.name} on {on}:", done, total, "", "problems measured")
 
             how = {"grids": asked.way[0], "placement": asked.way[1]} if asked.way else {}
             (subject,), seed = training.kind.subjects(model, **how), self.sheet.evaluation_seed
-            records = evaluate(subject, asked.suite, asked.samples, seed, callbacks.commit, report)
+            records = evaluate(subject, asked.suite, asked.samples, seed, commit, report)
             append(folder / self.sheet.path, records)
             report(asked.samples, asked.samples, kept=True)
 

@@ -5,7 +5,6 @@ FOLDER/records/NAME.jsonl     records of its runs, if suites were asked for
 """
 
 import itertools
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -69,24 +68,6 @@ def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> st
     header = f"{'proved':>7}" if proofs else f"{'accuracy':>9} {'loss':>8}"
     ordered = sorted(rows, key=lambda row: -row[0])
     return f"{header} {'runs':>5}  configuration\n" + "".join(told for _, told in ordered)
-
-
-def changes_asked(base: Any, axes: Sequence[str], listing: str | None) -> list[dict[str, Any]]:
-    """What a sweep changes, configuration by configuration: along axes, or as listed in a file."""
-    if bool(axes) == (listing is not None):
-        raise SweepError("say what to sweep over: --grid or --list")
-    if listing is None:
-        return grid(dict(parse_axis(base, text) for text in axes))
-    found = []
-    for number, line in enumerate(Path(listing).read_text(encoding="utf-8").splitlines(), 1):
-        if line.strip():
-            try:
-                found.append(json.loads(line))
-            except ValueError as error:
-                raise SweepError(f"{listing}, line {number} is not JSON: {error}") from None
-            if not isinstance(found[-1], dict):
-                raise SweepError(f"{listing}, line {number} is not an object of fields and values")
-    return found
 
 
 def parse_axis(config: Any, text: str) -> tuple[str, list[str]]:

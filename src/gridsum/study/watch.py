@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from gridsum.config.registry import find
 from gridsum.evaluation.rendering import Table, to_text
-from gridsum.study.heartbeat import DONE, Beat
+from gridsum.io.disk import holder
+from gridsum.io.limits import duration
 from gridsum.study.jobs import outcomes_of
 from gridsum.training.folders import FolderError, read_metrics, read_setup
 
@@ -27,32 +29,29 @@ class Seen(NamedTuple):
     ended: bool
 
 
-def status(last: dict[str, Beat], everything: bool = False) -> tuple[str, bool]:
-    """A line for each job that runs or could run, or for every one, and their counts; and whether all are done."""
-    counts = {"done": 0, "running": 0, "waiting": 0, "ready": 0}
-    lines = []
-    for name, beat in last.items():
-        told = beat.state
-        if beat.state == DONE:
-            kind = "done"
-        elif beat.current:
-            kind, told = "running", f"runs on {beat.machine} (process {beat.process})"
-            told += "" if beat.seconds_left is None else f", about {beat.seconds_left / 60:.0f} min left"
-        elif beat.state.startswith("waits"):
-            kind = "waiting"
-        else:
-            kind, told = "ready", "not running"
-        counts[kind] += 1
-        if everything or kind in ("running", "ready"):
-            lines.append(f"{name:<44} {beat.done:>5} of {beat.total} {beat.unit:<8} {told}\n")
-    lines.append("; ".join(f"{count} {name}" for name, count in counts.items()) + "\n")
-    return "".join(lines), counts["done"] == len(last)
+def overview(folder: Path, width: int | None = None) -> str:
+    """A line for each training run of a reproduction or a sweep that has begun."""
+    rows = []
+    for place in sorted(path.parent for path in folder.rglob("config.json")):
+        seen = look(place)
+        last = [log[-1] for log in seen.logs.values() if log]
+        held = [line["held_out"] for line in last if "held_out" in line]
+        done = max((line["epoch"] for line in last), default=0)
+        state = "done" if seen.ended else "not running"
+        if not seen.ended and (who := holder(place)):
+            left = sum(line["seconds"] for line in last) / max(1, len(last)) * (seen.of - done)
+            state = f"{who}, about {duration(left)} left" if last else who
+        rows.append((str(place.relative_to(folder)), f"{done} of {seen.of}", _number(held and [fmean(held)]), state))
+    if not rows:
+        raise FolderError(f"no training run, reproduction or sweep in {folder}; name the --out of one")
+    caption = "Held out: whole results right on problems never trained on, the mean over the seeds."
+    return to_text(
+        Table(f"training runs in {folder}", caption, ("run", "epoch", "held out", "state"), tuple(rows)), width
+    )
 
 
 def look(folder: Path) -> Seen:
-    """At one training."""
-    if not (folder / "config.json").exists():
-        raise FolderError(f"no training run, reproduction or sweep in {folder}; name the --out of one")
+    """At one training run."""
     config, seeds = read_setup(folder)
     logs = {seed: read_metrics(folder, seed) for seed in seeds}
     of, outcomes = config.training.epochs, outcomes_of(folder, config, seeds)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -23,11 +22,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gridsum.api.progress import Progress
 from gridsum.io.disk import LockedError
 from gridsum.io.limits import told
-from gridsum.study.heartbeat import heartbeat, tell_state
-from gridsum.study.jobs import Callbacks, Job
+from gridsum.io.progress import SILENT, Progress
+from gridsum.ops.devices import pick_device
+from gridsum.study.jobs import Job
 
 _PATIENCE = 120.0
 """How long a job waits for a folder that a dying process has not let go of, in seconds."""
@@ -49,12 +48,8 @@ class Done(NamedTuple):
     seconds: float
 
 
-class Workers(NamedTuple):
-    """Those who do jobs."""
-
-    described: str
-    submit: Callable[..., "Future[Done]"]
-    """Takes a job, its folder and the commit that records name."""
+Submit = Callable[..., "Future[Done]"]
+"""Has workers do a job; takes it, its folder and the commit that records name."""
 
 
 def do_jobs(
@@ -68,32 +63,25 @@ def do_jobs(
 ) -> list[Job]:
     """Do all jobs, here or by the workers that `on` names; returns those that wait for others."""
 
-    def note(text: str) -> None:
-        shown.note(f"gridsum: {text}")
-
-    def progress(label: str, done: int, total: int, unit: str, news: str) -> None:
-        shown.update(label, done, total, news, unit=unit)
-
-    def submit(job: Job, folder: Path, _: str | None) -> "Future[Done]":
+    def here(job: Job, folder: Path, commit: str | None) -> "Future[Done]":
         future: Future[Done] = Future()
-        future.set_result(do_job(job, folder, callbacks=Callbacks(device, progress, note, commit)))
+        future.set_result(do_job(job, folder, commit, device, shown))
         return future
 
     if on is None:
-        return run_by(Workers("this process", submit), jobs, folder, commit, note)
+        return run_by(here, jobs, folder, commit, shown.note)
     kind, _, most = on.partition(":")
-    with processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job, note) as workers:
-        note(f"{len(jobs)} jobs on {workers.described}; gridsum watch {folder} says how far")
-        return run_by(workers, jobs, folder, commit, note)
+    with processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job, shown.note) as submit:
+        shown.note(f"{len(jobs)} jobs by {on}; gridsum watch {folder} says how far")
+        return run_by(submit, jobs, folder, commit, shown.note)
 
 
 def run_by(
-    workers: Workers,
+    submit: Submit,
     jobs: Sequence[Job],
     folder: Path,
     commit: str | None = None,
     note: Callable[[str], None] = lambda _: None,
-    check: Callable[[], None] = lambda: None,
 ) -> list[Job]:
     """Do all jobs by workers, each as soon as what it waits for is done; returns those that still wait in the end."""
     folder = folder.absolute()
@@ -107,16 +95,12 @@ def run_by(
         if not state.finished and state.waits_for:
             waiting[job] = state.waits_for
         elif not state.finished:
-            running[workers.submit(job, folder, commit)] = job
+            running[submit(job, folder, commit)] = job
 
-    if any(not (state.finished or state.waits_for) for state in [job.state(folder) for job in jobs]):
-        for job in jobs:
-            tell_state(folder, job)
     for job in jobs:
         look(job)
     while running:
-        done, _ = wait(running, _LOOK_SECONDS, FIRST_COMPLETED)
-        check()
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
             job, result = running.pop(future), _result(future)
             note(f"{job.name}: done on {result.machine} in {result.seconds:.0f} s")
@@ -138,30 +122,24 @@ def _result(future: "Future[Done]") -> Done:
     raise cause
 
 
-def do_job(job: Job, folder: Path, commit: str | None = None, callbacks: Callbacks | None = None) -> Done:
+def do_job(
+    job: Job, folder: Path, commit: str | None, device: torch.device | None = None, shown: Progress = SILENT
+) -> Done:
     """Do a job in this process; if another one works on it at that moment, wait for that."""
     began = time.monotonic()
-    callbacks = callbacks or Callbacks(torch.device("cuda" if torch.cuda.is_available() else "cpu"), commit=commit)
-    with heartbeat(folder, job.name) as beat:
-
-        def progress(label: str, done: int, total: int, unit: str, news: str) -> None:
-            beat(done, total, unit)
-            callbacks.progress(label, done, total, unit, news)
-
-        while not job.state(folder).finished:
-            try:
-                job.run(folder, replace(callbacks, progress=progress))
-                break
-            except LockedError:
-                if time.monotonic() > began + _PATIENCE:
-                    raise
-                time.sleep(_LOOK_SECONDS)
-    tell_state(folder, job)
+    while not job.state(folder).finished:
+        try:
+            job.run(folder, device or pick_device("auto"), shown, commit)
+            break
+        except LockedError:
+            if time.monotonic() > began + _PATIENCE:
+                raise
+            time.sleep(_LOOK_SECONDS)
     return Done(socket.gethostname(), time.monotonic() - began)
 
 
 @contextmanager
-def processes(most: int) -> Iterator[Workers]:
+def processes(most: int) -> Iterator[Submit]:
     """So many processes of this machine at a time, which share its cores; one that is killed is followed by another.
 
     Fleets of few runs leave most of a large GPU idle. The kernels of several processes run at once where NVIDIA's
@@ -184,7 +162,7 @@ def processes(most: int) -> Iterator[Workers]:
 
     with ThreadPoolExecutor(most) as pool:
         try:
-            yield Workers(f"{most} processes of this machine", partial(pool.submit, call))
+            yield partial(pool.submit, call)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             with starting:
@@ -222,7 +200,7 @@ def _work(*asked: Any) -> Done:
 @contextmanager
 def cluster(
     where: str, gpus_per_job: float | None = None, note: Callable[[str], None] = lambda _: None, cpus: int | None = None
-) -> Iterator[Workers]:
+) -> Iterator[Submit]:
     """A cluster of Ray's: that at an address, or one on this machine that ends with it.
 
     A job asks it for `gpus_per_job`, by default one where there are any, and for the memory that it takes. Ray does a
@@ -263,7 +241,8 @@ def cluster(
     machines = sum(node["Alive"] for node in ray.nodes())
     described = f"{machines} machines with {held.get('CPU', 0):.0f} cores and {held.get('GPU', 0):.0f} GPUs"
     try:
-        yield Workers(described, submit)
+        note(f"the cluster has {described}")
+        yield submit
     finally:
         ray.shutdown()
 

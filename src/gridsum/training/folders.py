@@ -1,7 +1,7 @@
-"""A training folder: the configuration, checkpoints of the whole fleet, and a folder for each seed.
+"""A training folder: the configuration, a checkpoint of the whole fleet, and a folder for each seed.
 
     FOLDER/config.json              what was asked for, and whose weights it began from, if not from random ones
-    FOLDER/checkpoint*.safetensors  the last two checkpoints (see `gridsum.training.checkpoints`)
+    FOLDER/checkpoint.safetensors   the last checkpoint (see `gridsum.training.checkpoints`)
     FOLDER/seed-K/metrics.jsonl     one line an epoch
     FOLDER/seed-K/weights.safetensors
     FOLDER/seed-K/weights-N.safetensors  those after N epochs, where they are to stay (training.keep_epochs)
@@ -13,7 +13,7 @@ if it had not been. One process at a time works in a folder.
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from gridsum.config.registry import find, read_config
 from gridsum.io.disk import append_lines, clear_temporaries, read_objects, sync, write_atomically
 from gridsum.io.sealed import checksum_of
 from gridsum.model.store import WEIGHTS, Model
-from gridsum.training.checkpoints import BEFORE, CHECKPOINT, Checkpoint, Warn, check_fits, last_of, load_checkpoint
+from gridsum.training.checkpoints import CHECKPOINT, Checkpoint, check_fits, last_of, load_checkpoint
 
 _CONFIG = "config.json"
 _METRICS = "metrics.jsonl"
@@ -60,7 +60,7 @@ def check_free(folder: Path) -> None:
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
     # A start that was stopped before it had a configuration has empty logs, and a checkpoint before the first step.
     kept = any(path.stat().st_size for path in folder.glob("seed-*/*"))
-    if kept or (any((folder / name).exists() for name in (CHECKPOINT, BEFORE)) and last_of(folder, "step") != 0):
+    if kept or ((folder / CHECKPOINT).exists() and last_of(folder, "step") != 0):
         raise FolderError(
             f"{folder} holds trained runs, but no {_CONFIG}; put that back from a copy, or choose another folder"
         )
@@ -76,7 +76,7 @@ def create(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any
     """Begin a training folder; `start` says what the training begins from (see `about_start`)."""
     for seed in seeds:
         write_atomically(_log(folder, seed), b"")
-    _write_setup(folder, config, seeds, start)
+    write_setup(folder, config, seeds, start)
 
 
 def check_same(folder: Path, config: Any, seeds: Sequence[int]) -> None:
@@ -84,30 +84,32 @@ def check_same(folder: Path, config: Any, seeds: Sequence[int]) -> None:
     there, seeds_there = read_setup(folder)
     if seeds_there != tuple(seeds):
         raise FolderError(f"{folder} was started with seeds {list(seeds_there)}; resume it with those")
-    _check_configuration(folder, config, there)
+    may_change = find(config.variant).may_change
+    if different := difference(config, there, may_change):
+        raise FolderError(
+            f"{folder} was started with {different}; resume it as it was started (only {may_change} may change), or "
+            "choose another folder"
+        )
 
 
-def _check_configuration(folder: Path, config: Any, there: Any) -> None:
-    if type(there) is not type(config):
-        raise FolderError(f"{folder} holds a run of {there.variant}, not of {config.variant}; name another folder")
-    ours, theirs, may_change = fields_of(config), fields_of(there), find(config.variant).may_change
-    for name in ours:
-        if ours[name] != theirs[name] and not fnmatch(name, may_change):
-            raise FolderError(
-                f"{folder} was started with {name} = {theirs[name][1]}, not {ours[name][1]}; resume it as it was "
-                f"started (only {may_change} may change), or choose another folder"
-            )
+def difference(config: Any, there: Any, *may_differ: str) -> str | None:
+    """The first field that is another in the configuration of a folder, in words. Fields of these patterns may be."""
+    ours, theirs = fields_of(config), fields_of(there)
+    for name, leaf in ours.items():
+        if leaf != theirs.get(name) and not any(fnmatch(name, pattern) for pattern in may_differ):
+            return f"{name} = {theirs[name].value}, not {leaf.value}"
+    return None
 
 
 def take_up(
-    folder: Path, config: Any, seeds: Sequence[int], state: Mapping[str, Tensor], warn: Warn
+    folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor], warn: Callable[[str], None]
 ) -> Checkpoint | None:
     """The checkpoint to go on from, if it is of these runs, and logs cut back to it; None where there is none yet.
 
     `state` has tensors of the names, shapes and types that the fleet has. A run that began from another's weights does
     not begin anew from random ones.
     """
-    checkpoint = load_checkpoint(folder, warn)
+    checkpoint = load_checkpoint(folder)
     if checkpoint is None:
         if start := _read_setup(folder)[2]:
             raise FolderError(
@@ -120,11 +122,6 @@ def take_up(
             write_atomically(_log(folder, seed), b"")
         return None
     check_fits(folder, checkpoint, seeds, state)
-    try:
-        there = read_config(checkpoint.config)
-    except ConfigError as error:
-        raise FolderError(f"the checkpoint in {folder} has a configuration that cannot be read: {error}") from None
-    _check_configuration(folder, config, there)
     for seed in seeds:
         length, checksum = checkpoint.logs.get(str(seed), (0, None))
         path = _log(folder, seed)
@@ -134,12 +131,10 @@ def take_up(
     return checkpoint
 
 
-def write_setup(folder: Path, config: Any, seeds: Sequence[int]) -> None:
-    """Change the configuration of an existing training folder."""
-    _write_setup(folder, config, seeds, _read_setup(folder)[2])
-
-
-def _write_setup(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None) -> None:
+def write_setup(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None = None) -> None:
+    """Of a training run that goes on, what it began from stays."""
+    if (folder / _CONFIG).exists():
+        start = _read_setup(folder)[2]
     setup = {"seeds": list(seeds), **({"start": start} if start else {}), **json.loads(to_json(config))}
     write_atomically(folder / _CONFIG, json.dumps(setup | {_CHECKSUM: _checksum(setup)}, indent=2).encode())
 

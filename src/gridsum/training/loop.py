@@ -1,9 +1,10 @@
 """Training: a fleet of runs of anything in the registry, epoch by epoch, into a folder that can be resumed."""
 
-import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import compress
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -11,17 +12,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gridsum.config.fields import fields_of, override, to_json
+from gridsum.config.fields import fields_of, override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import Trainable, find
 from gridsum.data.problems import Batch, sample
 from gridsum.data.streams import Stream
 from gridsum.io.disk import locked
+from gridsum.io.progress import SILENT, Progress
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory, check_time, training_seconds
 from gridsum.ops.devices import Replayed, describe, on_gpu
 from gridsum.ops.forms import served
-from gridsum.training.checkpoints import Checkpoint, Warn, drop_checkpoints, load_moments, save_checkpoint
+from gridsum.training.checkpoints import Checkpoint, drop_checkpoint, load_moments, save_checkpoint
 from gridsum.training.folders import (
     FolderError,
     about_start,
@@ -50,7 +52,7 @@ HELD_OUT, HELD_OUT_PROBLEMS = -1, 64
 # They are asked after each of the first so many epochs, then every so many: in pieces or at once, the log is the same.
 _HELD_OUT_EPOCHS = 5
 
-Tick = Callable[[int, int], None]
+Warn = Callable[[str], None]
 _NEWS = {
     "accuracy": "accuracy {:.3f}",
     "results": "results right {:.3f}",
@@ -65,38 +67,18 @@ class TrainingError(RuntimeError):
     """Training that cannot go on."""
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """What an epoch came to, run by run, as the mean over its steps."""
-
-    number: int
-    """From 1."""
-    of: int
-    seeds: tuple[int, ...]
-    alive: tuple[bool, ...]
-    means: dict[str, tuple[float, ...]]
-    learning_rate: float
-    seconds: float
-    """Since this call of `train` began."""
-    phase: str = ""
-    """The part of the training that it ends in, where there are several."""
-
-    def sound(self, name: str) -> list[float]:
-        """Of the runs that are still sound."""
-        return [value for value, alive in zip(self.means[name], self.alive, strict=True) if alive]
-
-
-def news(epoch: Epoch) -> str:
-    """An epoch in a line, over the runs that are still sound."""
-    losses = epoch.sound("total")
+def news(means: Mapping[str, Sequence[float]], alive: Sequence[bool]) -> str:
+    """What an epoch came to in a line, over the runs that are still sound."""
+    sound = {name: list(compress(values, alive)) for name, values in means.items()}
+    losses = sound["total"]
     if not losses:
         return "every run has diverged"
     loss = f"loss {fmean(losses):.3f}"
     if len(losses) > 1:
         loss += f" (best {min(losses):.3f}, worst {max(losses):.3f})"
-    parts = [loss, *(told.format(fmean(epoch.sound(name))) for name, told in _NEWS.items() if name in epoch.means)]
-    if len(losses) < len(epoch.seeds):
-        parts.append(f"{len(epoch.seeds) - len(losses)} of {len(epoch.seeds)} runs set aside")
+    parts = [loss, *(told.format(fmean(sound[name])) for name, told in _NEWS.items() if name in sound)]
+    if not all(alive):
+        parts.append(f"{alive.count(False)} of {len(alive)} runs set aside")
     return ", ".join(parts)
 
 
@@ -106,19 +88,16 @@ def train(
     folder: Path,
     device: torch.device,
     resume: bool = False,
-    report: Callable[[Epoch], None] = lambda _: None,
-    warn: Warn = lambda _: None,
     start: Model | None = None,
-    tick: Tick = lambda *_: None,
-    finishing: Callable[[int, int, str], None] = lambda *_: None,
+    shown: Progress = SILENT,
+    label: str = "",
 ) -> list[dict[str, Any]]:
     """Train a run for each seed, all together, leaving weights and logs in `folder`.
 
     The runs begin from random weights, or from those of `start`, a model with the same seeds; the optimiser then goes
     on with the moments that the checkpoint of its training folder holds, where there is one. Returns what each run came
-    to after training, where its entry does anything then. `report` hears of every epoch, `tick` of every training step
-    (how many are done, and of how many), `finishing` of what is done after training (how many runs are done, of how
-    many, and what is new).
+    to after training, where its entry does anything then. `shown` hears of every training step, epoch and run that is
+    finished, all of it behind `label`.
     """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
@@ -132,17 +111,23 @@ def train(
         raise FolderError(
             f"{folder} has been trained for {done} epochs already; resume it with training.epochs of {done} or more"
         )
-    what = f"training {len(seeds)} runs of {config.variant}"
+    what = f"training {len(seeds)} run{'s' if len(seeds) > 1 else ''} of {config.label}"
     check_memory(f"{what} at once", kind.memory(config, len(seeds)), device)
     work = kind.work(config, len(seeds), left, device)
     check_time(what, training_seconds(work, device, served(config.training.precision, device)))
+
+    def warn(text: str) -> None:
+        shown.note(f"{label}{text}")
+
     with locked(folder, warn):
-        with set_for_training(device, config.training.precision):
+        precision, share = served(config.training.precision, device), 1 / (1 + kind.finish_share)
+        with set_for_training(device, precision):
             fleet = Fleet(config, tuple(seeds), device)
             _prepare(fleet, folder, resume, start, warn)
-            _train(fleet, folder, report, warn, tick)
+            warn(f"{what}, in {precision} on {describe(device).split(';')[0]}")
+            _train(fleet, folder, warn, partial(shown.update, f"{label}training step", part=(0.0, share)))
         with set_for_training(device, "fp32"):  # what comes after is done in the precision of solving
-            return _finish(fleet, folder, finishing)
+            return _finish(fleet, folder, partial(shown.update, f"{label}consolidation:", unit="runs", part=(share, 1)))
 
 
 def _in_precision(config: Any, device: torch.device, there: Path | None) -> Any:
@@ -160,13 +145,13 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
         check_free(folder)
     clear_leftovers(folder)
     if resume:
-        checkpoint = take_up(folder, fleet.config, fleet.seeds, fleet.state(), warn)
+        checkpoint = take_up(folder, fleet.seeds, fleet.state(), warn)
         if checkpoint is not None:
             fleet.take_up(checkpoint)
             fleet.save_weights(folder)  # those that are not of the checkpoint are made anew
         write_setup(folder, fleet.config, fleet.seeds)
         return
-    drop_checkpoints(folder)
+    drop_checkpoint(folder)
     began = None
     if start is not None:
         kept = fleet.begin_from(start)
@@ -179,24 +164,19 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
         fleet.save_weights(folder)
 
 
-def _train(fleet: "Fleet", folder: Path, report: Callable[[Epoch], None], warn: Warn, tick: Tick) -> None:
+def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) -> None:
     fleet.kept = fleet.checkpoint()
-    started, saved, logs, training = (
-        time.monotonic(),
-        fleet.done,
-        log_lengths(folder, fleet.seeds),
-        fleet.config.training,
-    )
+    saved, logs, training = fleet.done, log_lengths(folder, fleet.seeds), fleet.config.training
     try:
         for number in range(fleet.epoch + 1, training.epochs + 1):
-            before, begun = (fleet.alive.tolist(), fleet.draws.tolist()), time.monotonic()
-            means, rate = fleet.train_epoch(number, tick)
+            before, began = (fleet.alive.tolist(), fleet.draws.tolist()), time.monotonic()
+            means, rate = fleet.train_epoch(number, tell)
             if number <= _HELD_OUT_EPOCHS or number % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
-            alive, phase, now = tuple(fleet.alive.tolist()), fleet.gradients.phase(fleet.done - 1), time.monotonic()
-            epoch = Epoch(number, training.epochs, fleet.seeds, alive, means, rate, now - started, phase)
-            _log(folder, epoch, fleet.draws.tolist(), now - begun)
-            _warn_of_changes(fleet, epoch, *before, warn)
+            phase, alive = fleet.gradients.phase(fleet.done - 1), fleet.alive.tolist()
+            where = {"epoch": number, **({"phase": phase} if phase else {})}
+            _log(fleet, folder, where, means, {"learning_rate": rate, "seconds": time.monotonic() - began})
+            _warn_of_changes(fleet, number, *before, warn)
             fleet.end_epoch()
             logs = log_lengths(folder, fleet.seeds)
             if number % training.checkpoint_epochs == 0 or number == training.epochs:
@@ -204,7 +184,8 @@ def _train(fleet: "Fleet", folder: Path, report: Callable[[Epoch], None], warn: 
                 saved = fleet.done
             if training.keep_epochs and number % training.keep_epochs == 0:
                 fleet.save_weights(folder, kept_weights(number))
-            report(epoch)
+            told = f"{phase}: {news(means, alive)}" if phase else news(means, alive)
+            tell(fleet.done, fleet.config.steps, f"epoch {number} of {training.epochs}: {told}")
             if not any(alive):
                 raise TrainingError(f"every run has diverged by epoch {number}; try a smaller training.learning_rate")
     finally:
@@ -239,7 +220,6 @@ class Fleet:
         self.quantities: Sequence[str] = ()
         self.recurrent_steps = 0.0
         """Of the last training step, as the mean over its groups of problems."""
-        self._described = json.loads(to_json(config))
 
     def begin_from(self, start: Model) -> bool:
         """Take up the weights of `start`, and the moments they were trained with; returns whether there were any."""
@@ -255,7 +235,9 @@ class Fleet:
         self.optimiser.load(moments)
         return True
 
-    def train_epoch(self, number: int, tick: Tick = lambda *_: None) -> tuple[dict[str, tuple[float, ...]], float]:
+    def train_epoch(
+        self, number: int, tell: Callable[[int, int], None] = lambda *_: None
+    ) -> tuple[dict[str, tuple[float, ...]], float]:
         """Train until the end of an epoch; returns the means over its steps of what is logged, and its first rate."""
         steps, total = self.config.training.steps_per_epoch, self.config.steps
         first = (number - 1) * steps
@@ -263,7 +245,8 @@ class Fleet:
             self.logged.append(self.train_step(step))
             self.done = step + 1
             self.kept = self.checkpoint()
-            tick(self.done, total)
+            if self.done < total:  # the last is told with its epoch
+                tell(self.done, total)
         means = torch.stack(self.logged).mean(0).tolist()
         return dict(zip(self.quantities, map(tuple, means), strict=True)), float(self.gradients.rate(first))
 
@@ -312,7 +295,7 @@ class Fleet:
     def checkpoint(self) -> Checkpoint:
         """The fleet as it is now."""
         state = {name: tensor.clone() for name, tensor in self.state().items()}
-        return Checkpoint(self.epoch, self.done, self.seeds, state, self._described, self.quantities)
+        return Checkpoint(self.epoch, self.done, self.seeds, state, self.quantities)
 
     def take_up(self, checkpoint: Checkpoint) -> None:
         """Be as the fleet was then."""
@@ -346,7 +329,7 @@ def _outcome(kind: Trainable, folder: Path, seed: int) -> Path:
     return seed_folder(folder, seed) / kind.outcome
 
 
-def _finish(fleet: Fleet, folder: Path, finishing: Callable[[int, int, str], None]) -> list[dict[str, Any]]:
+def _finish(fleet: Fleet, folder: Path, tell: Callable[[int, int, str], None]) -> list[dict[str, Any]]:
     """What comes after training, of those runs that it has not been done with; returns what each came to."""
     kind, config, seeds, device = fleet.kind, fleet.config, fleet.seeds, fleet.device
     if not kind.outcome:
@@ -357,7 +340,7 @@ def _finish(fleet: Fleet, folder: Path, finishing: Callable[[int, int, str], Non
         model = load_runs(config.variant, [seed_folder(folder, seed) / WEIGHTS for seed in left], device)
 
         def report(news: str) -> None:
-            finishing(done, len(seeds), news)
+            tell(done, len(seeds), news)
 
         report("begun")  # the first that it reports may take minutes
         for run, result in kind.finish(model.network, config, left, report):
@@ -367,24 +350,23 @@ def _finish(fleet: Fleet, folder: Path, finishing: Callable[[int, int, str], Non
     return [read_outcome(_outcome(kind, folder, seed)) for seed in seeds]
 
 
-def _log(folder: Path, epoch: Epoch, draws: list[int], seconds: float) -> None:
-    where = {"epoch": epoch.number, **({"phase": epoch.phase} if epoch.phase else {})}
-    for run, (seed, alive) in enumerate(zip(epoch.seeds, epoch.alive, strict=True)):
-        if alive:
-            values = {name: value[run] for name, value in epoch.means.items()}
-            if draws[run] > 1:
-                values["draws"] = draws[run]
-            append_metrics(folder, seed, {**where, **values, "learning_rate": epoch.learning_rate, "seconds": seconds})
+def _log(fleet: Fleet, folder: Path, where: dict[str, Any], means: dict[str, Any], rest: dict[str, float]) -> None:
+    """A line of an epoch for each run that is sound."""
+    for run, seed in enumerate(fleet.seeds):
+        values = {name: value[run] for name, value in means.items()}
+        if fleet.draws[run] > 1:
+            values["draws"] = int(fleet.draws[run])
+        if fleet.alive[run]:
+            append_metrics(folder, seed, {**where, **values, **rest})
 
 
-def _warn_of_changes(fleet: Fleet, epoch: Epoch, alive: list[bool], draws: list[int], warn: Warn) -> None:
+def _warn_of_changes(fleet: Fleet, epoch: int, alive: list[bool], draws: list[int], warn: Warn) -> None:
     """Of runs that were set aside or drawn anew in an epoch, before which these were `alive` and drawn so often."""
-    first = (epoch.number - 1) * fleet.config.training.steps_per_epoch
-    for run, seed in enumerate(epoch.seeds):
-        if alive[run] and not epoch.alive[run]:
+    for run, seed in enumerate(fleet.seeds):
+        if alive[run] and not fleet.alive[run]:
             warn(
-                f"seed {seed}: the loss or its gradient was not a number in epoch {epoch.number} (training steps "
-                f"{first} to {fleet.done - 1}); the run is set aside with its last sound weights"
+                f"seed {seed}: the loss or its gradient was not a number in epoch {epoch}; the run is set aside with "
+                "its last sound weights"
             )
         if fleet.draws[run] > draws[run]:
-            warn(f"seed {seed}: too few results were right, so its weights were drawn anew in epoch {epoch.number}")
+            warn(f"seed {seed}: too few results were right, so its weights were drawn anew in epoch {epoch}")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.api import progress as progress_module
-from gridsum.api.progress import Lines, progress
+from gridsum.io import progress as progress_module
+from gridsum.io.progress import Lines, progress
 from gridsum.training.exact import EXACT
 
 RECORDS = Path(__file__).parents[2] / "benchmarks" / "records"
@@ -89,7 +89,7 @@ def test_how_long_consolidation_takes_is_measured():
 
 _TRAINING = """
 import time
-from gridsum.api.progress import Bar, progress
+from gridsum.io.progress import Bar, progress
 with progress() as shown:
     assert isinstance(shown, Bar)
     for step in range(1, 9):
@@ -130,7 +130,7 @@ def test_in_a_terminal_step_and_time_left_stay_visible(columns: int):
     assert ("━" in steps[-1]) == (columns > 48)
     told = "".join(lines).replace(" ", "")
     assert _NEWS.replace(" ", "") in told
-    assert "[note]" in lines
+    assert "gridsum: [note]" in lines
     assert any(re.search(r"^SASA on.* 7 of 640 problems +0:00:00 so far$", line) for line in lines)
 
 

@@ -60,7 +60,7 @@ class Progress:
             self.until = now + (now - since) / (self.share - start) * (1 - self.share)
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """A line that stays, for the person."""
 
     def time(self) -> str:
         """The time left; how long it has taken so far, while nobody can tell."""
@@ -68,6 +68,9 @@ class Progress:
         if self.until is not None and now <= self.until:
             return f"  {_clock(self.until - now)} left"
         return f"  {_clock(now - self.begun[0])} so far" if self.begun else ""
+
+
+SILENT = Progress()
 
 
 def _clock(seconds: float) -> str:
@@ -90,10 +93,13 @@ class Lines(Progress):
             self._wait = self._wait if edge else min(_LONGEST_WAIT, 2 * self._wait)
             self._written = now
             told = "" if self.share == 1 or self.until is None else self.time()
-            self.note(f"{label} {self.count}{told}" + (f"  {self.news}" if self.news else ""))
+            self._write(f"{label} {self.count}{told}" + (f"  {self.news}" if self.news else ""))
 
     def note(self, text: str) -> None:
-        self._stream.write(text + "\n")
+        self._write(f"gridsum: {text}")
+
+    def _write(self, line: str) -> None:
+        self._stream.write(line + "\n")
         self._stream.flush()
 
 
@@ -108,7 +114,7 @@ class Bar(Progress):
         self.live = Live(get_renderable=self.drawn, console=console, transient=True, vertical_overflow="crop")
 
     def note(self, text: str) -> None:
-        self._console.print(text, markup=False)
+        self._console.print(f"gridsum: {text}", markup=False)
 
     def drawn(self) -> Any:
         from rich.text import Text
