@@ -4,13 +4,12 @@ That a new variant changes no published ordering is a test of those, in `tests/s
 """
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-from tests.oracles.sizes import SMALLEST
+from tests.children import as_new, in_child
+from tests.oracles.sizes import TINY, as_options
 
 ROOT = Path(__file__).parents[1]
 CHANGES = {
@@ -27,14 +26,6 @@ CHANGES = {
         '    patience: int = described(3, "How long I wait.", least=1)\n',
     ),
 }
-USED = """
-import sys
-from gridsum.cli import main
-out, tiny = sys.argv[1], sys.argv[2:]
-assert main(["evaluate", "--suite", "mine", "--samples", "2", "--out", f"{out}/records.jsonl"]) == 0
-small = ["--training.epochs", "1", "--training.patience", "5", "--device", "cpu", *tiny]
-assert main(["train", "--variant", "narrow", "--out", f"{out}/run", *small]) == 0
-"""
 
 
 def test_the_first_changes_work_as_told(tmp_path: Path):
@@ -46,14 +37,18 @@ def test_the_first_changes_work_as_told(tmp_path: Path):
         path = tmp_path / "src" / "gridsum" / name
         assert path.read_text().count(before) == 1
         path.write_text(path.read_text().replace(before, before + added))
-    tiny = [part for field, value in SMALLEST.items() for part in (f"--{field}", str(value))]
-    done = subprocess.run(
-        [sys.executable, "-c", USED, str(tmp_path), *tiny],
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "src"), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+
+    def used() -> None:
+        as_new("gridsum")
+        sys.path.insert(0, str(tmp_path / "src"))
+        from gridsum.cli import main
+
+        assert main(["evaluate", "--suite", "mine", "--samples", "2", "--out", str(tmp_path / "records.jsonl")]) == 0
+        small = ["--training.patience", "5", "--device", "cpu", *as_options(TINY)]
+        assert main(["train", "--variant", "narrow", "--out", str(tmp_path / "run"), *small]) == 0
+
+    done = in_child(used)
+    assert done.status == 0, done.err
     suites = [json.loads(line)["suite"] for line in (tmp_path / "records.jsonl").read_text().splitlines()]
     assert suites == ["2x3", "3x2"]
     config = json.loads((tmp_path / "run" / "config.json").read_text())

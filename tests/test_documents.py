@@ -17,6 +17,7 @@ from gridsum.config import registry
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.model import paper
 from gridsum.tasks import registry as tasks
+from tests.oracles.sizes import TINY, TINY_EXACT, as_options
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -91,20 +92,11 @@ def test_the_notebook_is_kept_without_outputs():
     assert not any(cell.get("outputs") for cell in cells)
 
 
-_TINY_RULE = shlex.split(
-    "--seeds 0,7 --rule.bits 3 --rule.width 8 --rule.hidden 8 --rule.placement_hidden 8 --rule.groups 2 "
-    "--discovery.batch 4 --discovery.epoch_steps 1 --phases.place.steps 1 --phases.soft.steps 0 "
-    "--phases.anneal.steps 0 --phases.hard.steps 0 --phases.robust.steps 0 --consolidation.rounds 0 --device cpu"
-)
-_TINY = shlex.split(
-    "--training.epochs 1 --training.steps_per_epoch 1 --training.batch 4 --task.digits 1,2 --device cpu"
-)
-
-
 def small(command: list[str]) -> list[str]:
     """The same command with less to do."""
     if command[0] == "train":
-        return [*command, *(_TINY_RULE if "exact" in command else [*_TINY, "--seeds", "0"])]
+        less = {"seeds": (0, 7), **TINY_EXACT} if "exact" in command else {"seeds": 0, "task.digits": (1, 2), **TINY}
+        return [*command, "--device", "cpu", *as_options(less)]
     if command[0] == "evaluate":
         return [*command, "--samples", "1"]
     return command

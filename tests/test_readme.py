@@ -18,6 +18,7 @@ from gridsum.evaluation.records import read
 from gridsum.evaluation.tables import accuracy_text
 from gridsum.io.names import MODELS
 from gridsum.model.store import shipped_records
+from tests.oracles.sizes import TINY, TINY_EXACT, as_options
 from tests.test_documents import commands
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +26,6 @@ README = (ROOT / "README.md").read_text()
 PICTURES = (ROOT / "docs" / "pictures.md").read_text()
 COSTS = (ROOT / "docs" / "performance.md").read_text()
 COMMANDS = commands(ROOT / "README.md")
-TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4}
 
 
 def test_solving_prints_what_the_readme_prints(capsys: pytest.CaptureFixture[str]):
@@ -49,12 +49,11 @@ def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     short, watch, proving, first, again, evaluate, table = (
         command for command in COMMANDS if command[0] != "reproduce"
     )
-    none = [f"--phases.{phase}.steps=0" for phase in ("soft", "anneal", "hard", "robust")]
-    few = ["--phases.place.steps=2", "--discovery.epoch_steps=1", "--discovery.batch=4", "--consolidation.rounds=0"]
-    assert main([*short, *none, *few, "--rule.bits=3", "--rule.hidden=8"]) == 0
+    assert main([*short, *as_options(TINY_EXACT)]) == 0
     assert main(watch) == 0
     assert main(proving) == 1, "what has hardly been trained is not proved"
-    assert main([*first, *(part for name, value in TINY.items() for part in (f"--{name}", str(value)))]) == 0
+    short_run = {name: value for name, value in TINY.items() if name.startswith("training.")}
+    assert main([*first, *as_options(short_run)]) == 0
     assert main([*again, "--training.epochs", "2"]) == 0
     assert main([*evaluate, "--samples", "2", "--suite", "2x3"]) == 0
     capsys.readouterr()

@@ -15,9 +15,8 @@ from gridsum.api.options import ModelError
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import TraceError
 from gridsum.tasks import Addition
-from tests.oracles.sizes import SMALLEST
-
-TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, **SMALLEST}
+from gridsum.training.folders import FolderError
+from tests.oracles.sizes import TINY
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +107,8 @@ def test_a_trained_folder_is_loaded_by_path_or_text(training: gridsum.TrainingRu
     with pytest.raises(ModelError, match=r"holds 2 trained seeds; name one of them, such as .*seed-0"):
         gridsum.load(training.folder)
     assert [line["epoch"] for line in training.log(7)] == [1]
+    with pytest.raises(FolderError, match=r"in Python resume=True"):
+        gridsum.train("base", "0,7", training.folder, TINY, device="cpu", quiet=True)
     again = gridsum.train(out=training.folder, resume=True, settings={"training.epochs": 2}, device="cpu", quiet=True)
     assert [line["epoch"] for line in again.log()] == [1, 2]
 

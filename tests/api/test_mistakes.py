@@ -11,9 +11,7 @@ import torch
 
 import gridsum
 from gridsum.tasks import Addition, Task, find, known_as
-from gridsum.training.folders import FolderError
-
-TINY = {"training.epochs": 1, "training.steps_per_epoch": 1, "training.batch": 4}
+from tests.oracles.sizes import TINY
 
 
 class Nim(Task):
@@ -88,12 +86,6 @@ def test_a_natural_mistake_is_answered_with_the_mend(
     with pytest.raises((ValueError, AttributeError), match=said):
         ask()
     assert not list(tmp_path.iterdir()), "nothing is begun"
-
-
-def test_a_folder_that_is_taken(tmp_path: Path):
-    assert len(gridsum.train("fixedTime", range(2), tmp_path / "a", TINY, quiet=True)) == 2
-    with pytest.raises(FolderError, match=r"in Python resume=True"):
-        gridsum.train("fixedTime", range(2), tmp_path / "a", TINY, quiet=True)
 
 
 def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyPatch):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from gridsum.cli import main
-from tests.oracles.sizes import SMALLEST
+from tests.oracles.sizes import TINY, as_options
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -19,11 +19,7 @@ class Result(NamedTuple):
     err: str
 
 
-@pytest.fixture(scope="session")
-def tiny_options() -> list[str]:
-    """A network and a training run so small that an epoch takes a moment."""
-    sizes = {"training.steps_per_epoch": 1, **SMALLEST}
-    return ["--device", "cpu", *(part for name, value in sizes.items() for part in (f"--{name}", str(value)))]
+TINY_OPTIONS = ["--device", "cpu", *as_options(TINY)]
 
 
 @pytest.fixture(scope="session")
@@ -34,10 +30,10 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory, tiny_options: list[str]) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A training folder with seeds 0 and 7."""
     folder = tmp_path_factory.mktemp("trained") / "tiny"
-    assert main(["train", "--out", str(folder), "--seeds", "0,7", "--training.epochs", "1", *tiny_options]) == 0
+    assert main(["train", "--out", str(folder), "--seeds", "0,7", *TINY_OPTIONS]) == 0
     return folder
 
 

@@ -19,6 +19,7 @@ from gridsum.training.folders import read_metrics
 from gridsum.training.loop import news
 from tests.children import command as work_of
 from tests.children import in_child, stopped
+from tests.cli.conftest import TINY_OPTIONS
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -35,16 +36,11 @@ def _assert_same_training(one: Path, other: Path, seed: int) -> None:
     assert logged == others
 
 
-@pytest.fixture(scope="module")
-def training(tiny_options: list[str]) -> list[str]:
-    """Long enough to be stopped in the middle; the log runs ahead of the checkpoint."""
-    lengths = ["--training.epochs", "8", "--training.checkpoint_epochs", "3", "--model.max_steps", "3"]
-    return ["--seeds", "0,3", *tiny_options, *lengths]
-
-
-def test_a_stopped_run_loses_nothing_and_says_how_to_go_on(training: list[str], command: Command, tmp_path: Path):
-    """By Ctrl+C, then by the signal of a service."""
+def test_a_stopped_run_loses_nothing_and_says_how_to_go_on(command: Command, tmp_path: Path):
+    """By Ctrl+C, then by the signal of a service. The log runs ahead of the checkpoint."""
     whole, folder = tmp_path / "whole", tmp_path / "a run"
+    lengths = ["--training.epochs", "8", "--training.checkpoint_epochs", "3", "--model.max_steps", "3"]
+    training = ["--seeds", "0,3", *TINY_OPTIONS, *lengths]
     assert main(["train", "--out", str(whole), *training]) == 0
     command_line = ["train", "--out", str(folder), *training]
     again = f"go on with: gridsum train --out '{folder}' --resume --device cpu"
@@ -74,11 +70,11 @@ def test_other_signals_stop_a_command_too(number: signal.Signals):
     signal.signal(number, before)
 
 
-def test_a_setting_and_overrides_reach_the_run(command: Command, tiny_options: list[str], tmp_path: Path):
+def test_a_setting_and_overrides_reach_the_run(command: Command, tmp_path: Path):
     folder = tmp_path / "run"
-    given = ["--variant", "SASA", "--setting", "text", "--seeds", "5", "--training.epochs", "1", "--task.digits", "1,2"]
+    given = ["--variant", "SASA", "--setting", "text", "--seeds", "5", "--task.digits", "1,2"]
     more = ["--task.spare_rows", "2", "--model.query_encoding", "false"]
-    status, out, err = command("train", "--out", str(folder), *given, *tiny_options, *more)
+    status, out, err = command("train", "--out", str(folder), *given, *TINY_OPTIONS, *more)
     assert (status, out) == (0, "")
     setup = json.loads((folder / "config.json").read_text())
     assert setup["seeds"] == [5]
@@ -133,13 +129,13 @@ def test_resuming_otherwise_than_started_is_refused(command: Command, trained: P
     assert {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()} == before
 
 
-def test_a_disk_that_fills_up_is_told(tiny_options: list[str], tmp_path: Path):
+def test_a_disk_that_fills_up_is_told(tmp_path: Path):
     folder = tmp_path / "run"
 
     def train() -> int:
         # A limit on the size of files stands in for a full disk: the weights do not fit.
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-        return work_of("train", "--out", str(folder), *tiny_options, "--seeds", "0")()
+        return work_of("train", "--out", str(folder), *TINY_OPTIONS, "--seeds", "0")()
 
     status, out, err = in_child(train)
     assert (status, out) == (2, "")

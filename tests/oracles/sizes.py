@@ -1,4 +1,7 @@
-"""Sizes of a network so small that a training run of it takes a moment."""
+"""Networks and training runs so small that they take a moment."""
+
+from collections.abc import Mapping
+from typing import Any
 
 SMALLEST = {
     "training.batch": 4,
@@ -11,3 +14,23 @@ SMALLEST = {
     "model.context_hidden": 16,
     "model.halting_hidden": 16,
 }
+"""A network of the paper's."""
+TINY = SMALLEST | {"training.epochs": 1, "training.steps_per_epoch": 1}
+"""A training run of it."""
+TINY_EXACT = {
+    **{f"rule.{name}": 8 for name in ("width", "hidden", "placement_hidden")},
+    **{f"phases.{name}.steps": 0 for name in ("soft", "anneal", "hard", "robust")},
+    "rule.bits": 3,
+    "rule.groups": 2,
+    "phases.place.steps": 1,
+    "discovery.batch": 4,
+    "discovery.epoch_steps": 1,
+    "consolidation.rounds": 0,
+}
+"""A training run of exact, which learns nothing."""
+
+
+def as_options(settings: Mapping[str, Any]) -> list[str]:
+    """Settings for a command line."""
+    texts = {name: ",".join(map(str, value)) if isinstance(value, tuple) else value for name, value in settings.items()}
+    return [f"--{name}={text}" for name, text in texts.items()]

@@ -9,6 +9,7 @@ from gridsum.config.paper import Config, ConfigError
 from gridsum.study.sweep import SweepError, configurations, grid, parse_axis
 from tests.faults.nodes import TINY
 from tests.faults.trainings import PAPER
+from tests.oracles.sizes import TINY_EXACT, as_options
 
 
 def test_every_combination_of_the_values_that_are_read():
@@ -47,13 +48,9 @@ def test_a_sweep_is_listed_and_watched(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_sweep_of_exact_lists_what_is_proved(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    fields = [f"rule.{name}=8" for name in ("width", "hidden", "placement_hidden")]
-    fields += ["rule.groups=2", "discovery.batch=4", "consolidation.rounds=1", "consolidation.problems=10"]
-    fields += [f"phases.{name}.steps=1" for name in ("place", "soft", "anneal", "hard", "robust")]
-    fields += ["consolidation.steps=1", "consolidation.batch=4"]
-    command = ["sweep", "--variant", "exact", "--out", str(tmp_path), "--grid", "rule.bits=2,3"]
-    command += [f"--{field}" for field in fields]
-    assert main([*command, "--device", "cpu"]) == 0
+    consolidated = {f"consolidation.{name}": count for name, count in (("rounds", 1), ("problems", 10), ("steps", 1))}
+    command = ["sweep", "--variant", "exact", "--out", str(tmp_path), "--grid", "rule.bits=2,3", "--device", "cpu"]
+    assert main([*command, *as_options(TINY_EXACT | consolidated)]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].split() == ["proved", "runs", "configuration"]
     assert sorted(line.split() for line in out[1:]) == [["0", "1", "0-bits=2"], ["0", "1", "1-bits=3"]]

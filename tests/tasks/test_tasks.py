@@ -45,7 +45,7 @@ from gridsum.tasks import (
 )
 from gridsum.tasks.alphabet import LETTERS
 from tests.oracles.column_addition import by_columns
-from tests.oracles.sizes import SMALLEST
+from tests.oracles.sizes import TINY, TINY_EXACT
 
 bases = st.integers(2, 36)
 
@@ -225,8 +225,7 @@ def test_a_rule_by_hand_of_a_task_of_ones_own_is_proved(nim: str):
 
 
 def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
-    tiny = {"training.epochs": 1, "training.steps_per_epoch": 1, **SMALLEST}
-    (model,) = gridsum.train("base", 0, tmp_path, tiny, task=nim, device="cpu", quiet=True)
+    (model,) = gridsum.train("base", 0, tmp_path, TINY, task=nim, device="cpu", quiet=True)
     assert model.task.name == nim
     assert model.network.embedding.weight.shape[1] == 4 + 3
     answer = model.solve("123+311")
@@ -303,11 +302,9 @@ def test_the_command_line_knows_tasks(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_exact_is_trained_for_a_task(tmp_path: Path):
-    steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "anneal", "hard", "robust")}
-    tiny = {"rule.bits": 3, "rule.width": 8, "rule.hidden": 8, "rule.groups": 2, "rule.placement_hidden": 8,
-            "phases.place.steps": 2, "discovery.epoch_steps": 1, "discovery.batch": 4,
-            "consolidation.rounds": 1, "consolidation.problems": 40, "consolidation.steps": 1}  # fmt: skip
-    training = gridsum.train("exact", 0, tmp_path, {**steps, **tiny}, task="add:base=2", device="cpu", quiet=True)
+    consolidated = {"consolidation.rounds": 1, "consolidation.problems": 40, "consolidation.steps": 1}
+    settings = TINY_EXACT | consolidated
+    training = gridsum.train("exact", 0, tmp_path, settings, task="add:base=2", device="cpu", quiet=True)
     assert training.proved == ()
     model = training[0]
     assert model.task.name == "add:base=2"
