@@ -10,15 +10,14 @@ import torch
 import gridsum
 from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, find_baseline
 from gridsum.baselines.fleet import answers
-from gridsum.baselines.learning import learning
 from gridsum.cli import main
 from gridsum.config.fields import override
 from gridsum.config.registry import BASELINES
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
-from gridsum.evaluation.baselines import curves
 from gridsum.evaluation.records import append
 from gridsum.evaluation.tables import TABLES
+from gridsum.figures.baselines import curves
 from gridsum.model.rollout import Network
 from gridsum.model.store import StoreError, load
 from gridsum.training.folders import FolderError
@@ -271,40 +270,19 @@ def test_the_curves_of_baselines_are_drawn(make_record, tmp_path: Path):
         for suite in ("2x15", "2x100", "4x5", "10x5")
     ]
     found = curves(records)
-    assert [(curve.label, curve.setting, curve.axis) for curve in found] == [
+    assert [(curve.name, curve.setting, curve.axis) for curve in found] == [
         ("dngpu", "matched", "digits"),
         ("lstm-act", "native", "digits"),
         ("dngpu", "matched", "terms"),
         ("lstm-act", "native", "terms"),
     ]
-    assert not any(curve.ours for curve in found)
-    assert [curve.ours for curve in curves([make_record(suite=suite) for suite in ("2x15", "2x100")])] == [True]
-    assert found[0].points == ((15, 0.5, 1.0), (100, 0.5, 1.0))
+    assert all(curve.is_baseline for curve in found)
+    ours = curves([make_record(suite=suite) for suite in ("2x15", "2x100")])
+    assert [curve.is_baseline for curve in ours] == [False]
+    assert found[0].sizes == {15: [0.1, 1.0, 0.5], 100: [0.1, 1.0, 0.5]}
     picture, empty = tmp_path / "baselines.svg", "none is measured at two sizes"
     for name, kept in (("all", records), ("some", [one for one in records if one.suite not in ("2x15", "2x100")])):
         append(tmp_path / f"{name}.jsonl", [*kept, *records[:4]])
         assert main(["figure", "baselines", "--records", str(tmp_path / f"{name}.jsonl"), "--out", str(picture)]) == 0
         assert "trained as in their papers" in picture.read_text()
         assert (empty in picture.read_text()) is (name == "some")
-
-
-def test_how_baselines_learned_is_drawn(make_record, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """Of epochs that were trained twice the last counts; a file of other records is refused by name."""
-    lines = [
-        {"variant": "dngpu/native", "problems_seen": 64, "accuracy": 0.3, "held_out": None},
-        {"variant": "dngpu/native", "problems_seen": 32, "accuracy": 0.2, "held_out": 0.1},
-        {"variant": "dngpu/native", "problems_seen": 64, "accuracy": 0.4, "held_out": None},
-    ]
-    kept, others, picture = (tmp_path / name for name in ("learning.jsonl", "records.jsonl", "learning.svg"))
-    kept.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert learning([kept]) == {"dngpu/native": [("dngpu/native", 32, 0.2, 0.1), ("dngpu/native", 64, 0.4, None)]}
-    assert main(["figure", "learning", "--records", str(kept), "--out", str(picture)]) == 0
-    assert "dngpu/native" in picture.read_text()
-    capsys.readouterr()
-    append(others, [make_record()])
-    (tmp_path / "empty.jsonl").touch()
-    wrongs = [["--records", str(tmp_path / name)] for name in ("records.jsonl", "empty.jsonl", "")]
-    for wrong in ([], *wrongs):
-        mend = "that gridsum reproduce writes" if wrong else "--records FOLDER/records/baselines-learning.jsonl"
-        assert main(["figure", "learning", *wrong, "--out", str(picture)]) == 2
-        assert mend in capsys.readouterr().err

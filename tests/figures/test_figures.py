@@ -134,16 +134,13 @@ def test_rings_show_points_means_and_number(base, texts):
     rings = [ring(5, vectors), ring(5, vectors, (3, 4))]
     figure = plot_rings(rings)
     said = texts(figure)
-    assert len(figure.axes) == 3
-    for axes, shown in zip(figure.axes, rings, strict=False):
+    for axes, shown in zip(figure.axes, rings, strict=True):
         joined = np.array(axes.lines[0].get_xydata(), dtype=float)
         np.testing.assert_allclose(joined[:10], shown.centroids)
         np.testing.assert_allclose(joined[10], shown.centroids[0])
         drawn = {text.get_text(): text.get_position() for text in axes.texts}
         np.testing.assert_allclose([drawn[str(digit)] for digit in range(10)], shown.centroids)
     assert any("seed 5: winds twice" in text for text in said)
-    widths = [bar.get_width() for bar in figure.axes[2].patches if isinstance(bar, Rectangle)]
-    assert widths == pytest.approx(rings[0].spectrum)
 
 
 def test_a_network_that_never_reads_a_digit_gets_a_panel_that_says_so(texts):
@@ -180,7 +177,7 @@ def test_the_labels_of_many_models_cover_no_curve():
 
 
 def test_training_shows_mean_and_band(texts):
-    curve = training_curve(BASE)
+    curve = training_curve(BASE, "base")
     figure = plot_training(
         [curve, dataclasses.replace(curve, label="ponderReg", regulariser="kl", mean=curve.mean / 2)]
     )

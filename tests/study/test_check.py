@@ -6,21 +6,22 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.ship import ship
 from gridsum.cli import main
 from gridsum.evaluation.records import append, read
-from gridsum.model.store import load
+from gridsum.model import store
 from gridsum.ops.placement.plain import NLP, NOP
 from gridsum.study.check import check, parts
 from gridsum.study.leakage import leakage, read_leakage
 from gridsum.study.results import load_results
-from gridsum.study.shipping import ship
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def shipped(quick: Path, tmp_path: Path) -> Path:
+def shipped(quick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ship(load_results(quick), tmp_path)
+    monkeypatch.setattr(store, "SHIPPED", tmp_path)
     return tmp_path
 
 
@@ -28,7 +29,7 @@ def test_what_was_shipped_is_what_its_records_say(shipped: Path, capsys: pytest.
     for path in shipped.glob("*.jsonl"):
         if path.stem not in ("SASA", "noGroups-overtrained", "seeds"):
             path.unlink()  # two of them show it
-    assert main(["reproduce", "--check", "--ship-to", str(shipped), "--device", "cpu"]) == 0
+    assert main(["reproduce", "--check", "--device", "cpu"]) == 0
     told = capsys.readouterr().err
     records = [record for path in shipped.glob("*.jsonl") if path.stem != "seeds" for record in read([path])]
     total = len(parts(records))
@@ -48,7 +49,7 @@ def test_a_number_that_is_not_so_is_found(shipped: Path):
     append(path, records[2:5])
     found = check(shipped, CPU)
     assert [checked.part.whole for checked, _ in found if checked.verdict == "differs"] == [records[3]]
-    assert main(["reproduce", "--check", "--ship-to", str(shipped), "--device", "cpu"]) == 1
+    assert main(["reproduce", "--check", "--device", "cpu"]) == 1
 
 
 def test_every_record_is_looked_at_before_any_twice(shipped: Path):
@@ -61,13 +62,8 @@ def test_every_record_is_looked_at_before_any_twice(shipped: Path):
     assert len(asked) == sum(len(record.batches or ()) for record in records)
 
 
-def test_an_empty_folder_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["reproduce", "--check", "--ship-to", str(tmp_path), "--device", "cpu"]) == 2
-    assert "no models with records in" in capsys.readouterr().err
-
-
 def test_what_leaks_is_what_the_most_probable_action_does_not_get(quick: Path):
-    model = load(str(quick / "base"))
+    model = store.load(str(quick / "base"))
     found = leakage(model)
     assert [one["seed"] for one in found] == [0, 1]
     actions = model.network.actions(torch.tensor([[[4]], [[4]]]))[:, 0, 0].detach()  # the digit 3
@@ -78,7 +74,7 @@ def test_what_leaks_is_what_the_most_probable_action_does_not_get(quick: Path):
 
 
 def test_lost_positions_are_those_of_digits_that_are_not_appended():
-    model = load("base")
+    model = store.load("base")
     (one,) = leakage(model)
     digits = model.network.actions(torch.arange(1, 11)[None, None])[0, 0].detach().double()
     assert one["lost"] == pytest.approx(100 * float((digits[:, NLP] + digits[:, NOP]).mean()), rel=1e-4)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.ship import ShippingError, ship
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.io.names import MODELS
 from gridsum.model.store import SEEDS, load_runs
 from gridsum.study.results import Run, load_results
 from gridsum.study.selection import AIMS, DIGITS, TERMS, choose, proved_seed
-from gridsum.study.shipping import ShippingError, ship
 from tests.study.conftest import rewrite_records
 
 score = st.tuples(st.integers(0, 3), st.integers(0, 20))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import pytest
 import torch
 
+from benchmarks.ship import ShippingError, ship_exact
 from gridsum.automaton.files import read_rule, shipped_rule
-from gridsum.baselines.learning import learning
 from gridsum.cli import main
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import Suite
@@ -19,7 +19,7 @@ from gridsum.model.store import SHIPPED
 from gridsum.study import reproduction, tables
 from gridsum.study.reproduction import Reproduction, named
 from gridsum.study.results import load_results
-from gridsum.training.folders import create, read_metrics, read_setup, write_outcome
+from gridsum.training.folders import create, read_setup, write_outcome
 from tests.children import as_new, in_child, stopped
 from tests.children import command as work_of
 from tests.study.conftest import ROOT, table_lines
@@ -112,13 +112,11 @@ def test_a_job_at_a_time(reproduce: Reproduce, tmp_path: Path):
         (["--only", "repot"], "did you mean 'report'?"),
         (["--variants", "nogroups"], "did you mean 'noGroups'?"),
         (["--variants", "dngp"], "did you mean 'dngpu'?"),
-        (["--variants", "exact", "--only", "ship", "--out", "nowhere"], "no run of exact in nowhere is proved"),
         (["--setting", "txt", "--out", "out"], "did you mean 'text'?"),
         (["--setting", "text"], "add --out out/text"),
         (["--seeds", "9-0"], "write it as 0-9"),
         (["--time-limit", "0"], "not a whole number from 1"),
         (["--out", str(ROOT / "README.md")], "--out takes a folder"),
-        (["--quick", "--only", "ship"], "--ship-to"),
         (["--only", "report", "--out", "nowhere", "--report", "page.md"], "no training run in nowhere yet"),
         (["--only", "report", "--report", str(ROOT / "docs")], "is a folder; name a file in it"),
         (["--dryrun"], "did you mean --dry-run?"),
@@ -209,10 +207,10 @@ def test_the_chosen_run_of_exact_is_measured_and_shipped(
     ]
     assert all(record.sequences_right == record.samples for record in records)
     place = tmp_path / "shipped"
-    status, _, err = reproduce(*options, "--only", "measure", "ship", "--ship-to", str(place))
-    assert status == 0
-    assert "exact is seed 64" in err
-    assert "MB now" in err
+    with pytest.raises(ShippingError, match=r"no run of exact in .* is proved"):
+        ship_exact(tmp_path, place, (3,))
+    assert ship_exact(tmp_path, place, (3, 64)) == 64
+    assert reproduce(*options, "--only", "measure").status == 0
     assert len(read([tmp_path / "records" / "exact.jsonl"])) == 2, "what is measured is not measured again"
     assert read([place / "exact.jsonl"]) == records
     assert read_rule(place / "exact.rule.json").to_json() == shipped_rule("exact").to_json()  # type: ignore[union-attr]
@@ -226,8 +224,3 @@ def test_baselines_are_measured_and_told(reproduce: Reproduce, tmp_path: Path):
     assert {record.commit for record in records} == {"abc"}
     assert {(record.model, record.variant) for record in records} == {("s2g-cnn-native", "s2g-cnn/native")}
     assert "**Own papers' numbers**" in (tmp_path / "comparison.md").read_text()
-    (learned,) = learning([tmp_path / "records" / "baselines-learning.jsonl"]).values()
-    logged = [read_metrics(tmp_path / "s2g-cnn-native", seed) for seed in (0, 1)]
-    for one, *epochs in zip(learned, *logged, strict=True):
-        assert one.problems_seen == 8 * epochs[0]["epoch"]
-        assert one.accuracy == pytest.approx(sum(epoch["accuracy"] for epoch in epochs) / 2, abs=1e-4)

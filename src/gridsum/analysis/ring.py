@@ -5,8 +5,7 @@ those that the output layer reads as a digit are projected onto their two princi
 step are left out: they are the embeddings, which the network has not made.
 
 A ring need not count once around. With digit d at the angle 2πwd/10 it winds w times; for w = 2 the digits d and
-d + 5 meet. So the ring on the first two components is one of several that a network can have at once, and a
-spectrum says how strong each is: the centroids' Fourier transform over the digits, in all features.
+d + 5 meet. A network can have several rings at once, on components of their own.
 """
 
 import math
@@ -90,9 +89,6 @@ class Ring:
     """[10,2]; not a number for digits that never occur."""
     roundness: Roundness | None
     """None where a digit never occurs."""
-    spectrum: tuple[float, ...] | None
-    """The share of the centroids' variance, in all features, that winds w = 1 … 5 times; with the digits at random
-    2/9 for each, 1/9 for the last. None where a digit never occurs."""
 
 
 @torch.no_grad()
@@ -138,16 +134,9 @@ def ring(seed: int, found: DigitVectors, components: tuple[int, int] = (1, 2)) -
     means = np.full((DIGITS, found.vectors.shape[1]), np.nan)
     for digit in np.unique(found.digits):
         means[digit] = found.vectors[found.digits == digit].mean(0, dtype=np.float64)
-    centroids, whole = plane.project(means), not np.isnan(means).any()
-    return Ring(
-        seed,
-        plane,
-        plane.project(found.vectors),
-        found.digits,
-        centroids,
-        roundness(centroids) if whole else None,
-        winding_spectrum(means) if whole else None,
-    )
+    centroids = plane.project(means)
+    judged = None if np.isnan(means).any() else roundness(centroids)
+    return Ring(seed, plane, plane.project(found.vectors), found.digits, centroids, judged)
 
 
 def principal_plane(vectors: np.ndarray, components: tuple[int, int] = (1, 2)) -> Plane:
@@ -160,13 +149,6 @@ def principal_plane(vectors: np.ndarray, components: tuple[int, int] = (1, 2)) -
     largest = axes[np.arange(2), np.abs(axes).argmax(1)]
     first, second = (float(share) for share in variances[chosen] / max(variances.sum(), np.finfo(np.float64).tiny))
     return Plane(mean, axes * np.sign(largest)[:, None], (first, second), components)
-
-
-def winding_spectrum(centroids: np.ndarray) -> tuple[float, ...]:
-    """Shares of the variance of the ten digits' centroids [10,E] that wind 1 … 5 times."""
-    power = (np.abs(np.fft.rfft(centroids, axis=0)) ** 2).sum(1)[1:]
-    power[:-1] *= 2  # each but the last stands for both directions
-    return tuple(float(share) for share in power / power.sum())
 
 
 def roundness(centroids: np.ndarray) -> Roundness:

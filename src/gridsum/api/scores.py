@@ -16,7 +16,7 @@ from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append, check_file
 from gridsum.evaluation.rendering import Table, to_markdown, to_text
-from gridsum.evaluation.solvers import SolverError, SolverProcess
+from gridsum.evaluation.solvers import load_solver
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import MODELS
@@ -68,7 +68,6 @@ def evaluate(
     placement: Any = "auto",
     grids: Any = "every",
     device: str = "auto",
-    timeout: float | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
 ) -> Scores:
@@ -78,10 +77,9 @@ def evaluate(
     "module:function". A suite is a collection of `gridsum.suites`, a problem space such as "2x100" or "[1,4]x[1,10]",
     or a family in one such as "nines+1:2x100". All get the same problems for one `seed`, and networks get them on
     `grids` of "every" size alike, or of the "published" test code's sizes. A function whose parameter is
-    a list gets many problems at once. One given by its name works in a process of its own. Where a function fails, or
-    there takes longer than `timeout` seconds, its answer is wrong, and the record says why (`failed`, `failure`).
-    Records are added to the file `out` as they come; `gridsum table` reads it. Progress goes to standard error unless
-    `quiet`.
+    a list gets many problems at once. Where it fails, its answer is wrong, and the record says why (`failed`,
+    `failure`). Records are added to the file `out` as they come; `gridsum table` reads it. Progress goes to standard
+    error unless `quiet`.
 
     Examples:
         >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
@@ -101,7 +99,7 @@ def evaluate(
         """One for each fleet of networks, rule or function, loaded and checked."""
         named = isinstance(one, str | Path)
         if named and ":" in str(one) and not Path(one).exists():
-            yield FunctionSubject(str(one), SolverProcess(str(one), timeout))
+            yield FunctionSubject(str(one), load_solver(str(one)))
         elif named:
             name = str(one).rstrip("/") or str(one)
             runs, rule = load_runs(name, locate(name), pick_device(device)), shipped_rule(name)
@@ -113,10 +111,6 @@ def evaluate(
             yield RuleSubject(one.name, one.table, None)
         elif not callable(one):
             raise SuiteError(f"{one!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
-        elif timeout is not None:
-            raise SolverError(
-                "a time limit is for functions in a process of their own; name yours as 'module:function'"
-            )
         else:
             yield FunctionSubject(getattr(one, "__name__", type(one).__name__), one)
 

@@ -49,7 +49,6 @@ def add_options(parser: Parser) -> None:
         "Or a Python function, package.module:function, that maps '12+34=' to '46' (or a list of problems to a list of "
         f"answers); an exception counts as a wrong answer (default: {DEFAULT_MODEL})",
     )
-    parser.option("--timeout SECONDS", "how long a function may take for a problem, or for a list")
     parser.option("--suite SUITE...", "what to measure on (default: comparison)")
     parser.option(
         "--samples N",
@@ -74,7 +73,7 @@ def run(options: Options) -> int:
         check_writable(options.out)
     from gridsum.api.scores import evaluate
 
-    how = {name: getattr(options, name) for name in ("halting", "placement", "grids", "device", "timeout", "out")}
+    how = {name: getattr(options, name) for name in ("halting", "placement", "grids", "device", "out")}
     with kept_if_stopped(lambda: f"; what was done is kept in {options.out}" if options.out else ""):
         scores = evaluate(
             options.model or [DEFAULT_MODEL], options.suite or "comparison", options.samples, options.seed, **how

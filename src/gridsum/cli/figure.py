@@ -32,7 +32,6 @@ FIGURES = {
     "ring": ("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "terms": ("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
     "baselines": ("baselines side by side: results right against digits and terms", ("records",)),
-    "learning": ("how baselines learned, from the logs that gridsum reproduce keeps", ("records",)),
     "carries": ("results right and steps against how far a carry runs", ("records",)),
     "numbers": ("the paper's numbers among our replications (--runs mine)", ("runs",)),
     "training": ("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
@@ -44,8 +43,6 @@ _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "r
 _NEEDED = {
     "training": "training folders; name them with --runs FOLDER",
     "numbers": "the folder of gridsum reproduce; name it: --runs FOLDER",
-    "learning": "what gridsum reproduce --variants baselines writes; name it: "
-    "--records FOLDER/records/baselines-learning.jsonl",
 }
 
 
@@ -61,7 +58,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.option(
         "--records RECORDS...",
-        "for terms, baselines, learning: files that gridsum evaluate kept, or names of shipped models for theirs "
+        "for terms, baselines, carries: files that gridsum evaluate kept, or names of shipped models for theirs "
         "(default: those of the shipped models)",
     )
     parser.option("--runs FOLDER...", "for training: folders made by gridsum train --out")
@@ -119,8 +116,6 @@ def _of_a_sum(options: Options, figures: Any) -> Any:
 def _of_many(options: Options, figures: Any) -> Any:
     """A figure of many sums: of a model's digits, of records, or of training runs."""
     from gridsum.analysis.curves import terms_curves, training_curves
-    from gridsum.baselines.learning import learning
-    from gridsum.evaluation.baselines import curves
     from gridsum.evaluation.paper import LONG_TERMS
     from gridsum.evaluation.records import read
     from gridsum.study.results import load_results
@@ -131,9 +126,7 @@ def _of_many(options: Options, figures: Any) -> Any:
         case "terms":
             return figures.plot_terms(terms_curves(read(record_files(options.records))), LONG_TERMS)
         case "baselines":
-            return figures.plot_baselines(curves(read(record_files(options.records, "baselines"))))
-        case "learning":
-            return figures.plot_learning(learning(record_files(options.records)))
+            return figures.plot_baselines(read(record_files(options.records, "baselines")))
         case "carries":
             return figures.plot_carries(read(record_files(options.records)))
         case "numbers":

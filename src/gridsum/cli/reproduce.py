@@ -39,9 +39,7 @@ _STAGES = {
     "measure": "all runs on every suite: every grid size, and published draws",
     "figures": "the figures beside the report; left out without matplotlib",
     "report": "the report and its appendices, from what has been measured",
-    "ship": "the best runs into the package; only if asked for by --only",
 }
-_DEFAULT_STAGES = [stage for stage in _STAGES if stage != "ship"]
 _CHECK_SECONDS = 540
 
 
@@ -68,18 +66,16 @@ def add_options(parser: Parser) -> None:
         type=seeds,
         default=(0,),
     )
-    parser.option("--only STAGE...", "do only these stages (default: all but ship)", choices=_STAGES)
+    parser.option("--only STAGE...", "do only these stages (default: all)", choices=_STAGES)
     parser.option(
         "--report FILE",
         "the report; its appendix lies in a folder beside it, and so does comparison.md, of the baselines (default: "
         "docs/results.md; with --quick, or of baselines alone, OUT/results.md)",
     )
-    told = "where ship puts models and scores, and --check finds them (default: the package itself)"
-    parser.option("--ship-to FOLDER", told)
     parser.option(
         "--check",
-        "train nothing: measure the models of the package (or of --ship-to) again, part by part, and say which numbers "
-        "of their records that confirms",
+        "train nothing: measure the models of the package again, part by part, and say which numbers of their records "
+        "that confirms",
     )
     told = "how long --check may take"
     parser.option("--time-limit SECONDS", told, type=whole_number(1, 10**9), default=_CHECK_SECONDS)
@@ -113,8 +109,6 @@ def _asked(options: Options) -> "Reproduction":
         raise UsageError(f"results is for the default setting; add --out out/{options.setting}")
     if options.out is not None and Path(options.out).is_file():
         raise UsageError(f"{options.out} is a file; --out takes a folder")
-    if "ship" in options.only and options.quick and options.ship_to is None:
-        raise UsageError("the models of --quick are not trained; name a folder for them with --ship-to")
     numbers = options.seeds or tuple(range(2 if options.quick else 10))
     variants = named(options.variants or PAPER_VARIANTS)
     return Reproduction(variants, numbers, options.quick, options.setting, options.blocks)
@@ -124,7 +118,7 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
     from gridsum.study import stages
     from gridsum.study.workers import do_jobs
 
-    wanted = options.only or _DEFAULT_STAGES
+    wanted = options.only or _STAGES
     page = Path(options.report or ("docs/results.md" if asked.paper and not options.quick else place / "results.md"))
     if "report" in wanted:
         check_writable(str(page))
@@ -148,8 +142,6 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
         stages.draw_figures(place, page, asked, _draw, say)
     if "report" in wanted:
         stages.write_report(place, page, asked, say)
-    if "ship" in wanted:
-        stages.ship_models(place, Path(options.ship_to) if options.ship_to else None, asked, say)
     return FAILED if waiting else 0
 
 
@@ -169,16 +161,13 @@ def _check(options: Options, device: Any) -> int:
     from gridsum.model.store import SHIPPED
     from gridsum.study.check import account, check, in_brief
 
-    place = Path(options.ship_to or SHIPPED)
     started, found, total = time.monotonic(), [], 0
     with progress() as shown:
-        for done, total in check(place, device):
+        for done, total in check(SHIPPED, device):
             found.append(done)
             shown.update(f"{done.now.model} on {done.now.suite}:", len(found), total, unit="parts")
             if time.monotonic() - started >= options.time_limit:
                 break
-    if not found:
-        raise UsageError(f"no models with records in {place}")
     print_text(to_text(account(found), terminal_width()))
     tell(f"gridsum: {in_brief(found, total)}")
     return FAILED if any(checked.verdict == "differs" for checked in found) else 0

@@ -7,7 +7,6 @@ and what it answers to a batch of problems. All else (which problems, what is ri
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -19,7 +18,7 @@ from gridsum.data.answers import FIXED_POINT, shortened
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
 from gridsum.evaluation.records import EXTERNAL, NOTHING, OnGrid, Record
-from gridsum.evaluation.solvers import NoAnswer, Solver, SolverProcess, ask, takes_list
+from gridsum.evaluation.solvers import NoAnswer, Solver, ask, takes_list
 from gridsum.evaluation.solving import PlacementRule, choose_placement, infer_in_parts
 from gridsum.evaluation.suites import BATCH, Suite
 from gridsum.io.version import __version__
@@ -274,19 +273,14 @@ class FunctionSubject(Subject):
 
     variant, seeds = EXTERNAL, (None,)
 
-    def __init__(self, name: str, solver: Solver | SolverProcess, task: Task | None = None) -> None:
-        self.name, self.task = name, task or find()
-        if isinstance(solver, SolverProcess):
-            self.batched, self.ask = solver.batched, solver.ask
-        else:
-            self.batched = takes_list(solver)
-            self.ask = partial(ask, solver, batched=self.batched)
+    def __init__(self, name: str, solver: Solver, task: Task | None = None) -> None:
+        self.name, self.solver, self.task, self.batched = name, solver, task or find(), takes_list(solver)
 
     def answer(self, asked: Asked) -> Answers:
         expressions, texts, failures = asked.batch.expressions(), list[str](), list[str]()
         for group in [expressions] if self.batched else [[expression] for expression in expressions]:
             try:
-                texts += self.ask(group)
+                texts += ask(self.solver, group, self.batched)
             except NoAnswer as reason:
                 texts += [""] * len(group)
                 failures += [f"{shortened(group[0], 80)} {reason}"] * len(group)

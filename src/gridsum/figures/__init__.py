@@ -13,7 +13,7 @@ except ImportError:
     raise ImportError("figures need matplotlib; install it with: pip install '.[figures]'") from None
 
 from gridsum.figures.attention import plot_attention
-from gridsum.figures.baselines import plot_baselines, plot_learning
+from gridsum.figures.baselines import plot_baselines
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
 from gridsum.figures.steps import plot_placement, plot_steps
@@ -25,7 +25,6 @@ __all__ = [
     "plot_baselines",
     "plot_carries",
     "plot_halting",
-    "plot_learning",
     "plot_numbers",
     "plot_placement",
     "plot_rings",

@@ -51,10 +51,9 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
                 values = [getattr(score, name) for score in known.values()]
                 label = f"{curve.variant} in the paper, {_UNITS[name]}"
                 accuracy.plot(list(known), values, cross, color=INK, markersize=7, label=label)
-    digits = {curve.digits for curve in curves}
     accuracy.set_ylim(-0.03, 1.03)
     accuracy.set_ylabel("accuracy")
-    accuracy.set_title(f"Sums of more and more terms of {' or '.join(sorted(digits))} digits; bands: Wilson 95%")
+    accuracy.set_title("Sums of more and more terms of 5 digits; bands: Wilson 95%")
     if len(curves) == 1:
         accuracy.legend(fontsize=7.5)
     else:
@@ -73,8 +72,7 @@ _UNITS = {"char": "characters", "seq": "whole answers"}
 
 def _known(curve: TermsCurve, published: "Mapping[str, Mapping[str, Score]]") -> "dict[int, Score]":
     scores = published.get(curve.variant, {})
-    suites = {terms: f"{terms}x{curve.digits}" for terms in curve.records}
-    return {terms: scores[suite] for terms, suite in suites.items() if suite in scores}
+    return {terms: scores[record.suite] for terms, record in curve.records.items() if record.suite in scores}
 
 
 @styled

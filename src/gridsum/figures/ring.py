@@ -1,41 +1,37 @@
-"""The rings of digits, a panel for each, and how often each network's digits wind."""
+"""The rings of digits, a panel for each."""
 
 from collections.abc import Sequence
 from colorsys import hls_to_rgb
+from itertools import zip_longest
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.gridspec import GridSpec
 from matplotlib.patheffects import withStroke
 
 from gridsum.analysis.ring import DIGITS, Ring
-from gridsum.figures.style import INK, QUIET, SERIES, Picture, styled, write
+from gridsum.figures.style import INK, QUIET, Picture, styled, write
 
 _PANELS_A_ROW = 5
 _MOST_POINTS = 3000
 """Drawn in a row of panels; the planes and the centroids are of all."""
 # Around the colour circle as around the ring: neighbours look alike, and so do 9 and 0. The digits are written too.
 COLOURS = [hls_to_rgb(digit / DIGITS, 0.45, 0.6) for digit in range(DIGITS)]
-_HATCHES = ("", "////", "....", "xxxx", "----")
 
 
 @styled
 def plot_rings(rings: Sequence[Ring]) -> Picture:
     """Vectors that read as digits on two principal components, the digits' means joined in counting order (the
-    paper's Fig. 6); below, how the variance of the means divides into windings."""
+    paper's Fig. 6)."""
     columns = min(_PANELS_A_ROW, len(rings))
     rows = -(-len(rings) // columns)
-    spectra = {ring.seed: ring.spectrum for ring in rings if ring.spectrum is not None}
-    below = 0.75 + 0.2 * len(spectra) if spectra else 0.0
     side = 2.1 if columns > 2 else 3.3
-    width, height = max(columns * side, 4.2) + 0.3, rows * (side + 0.45) + below + 0.35
-    figure = Picture(figsize=(width, height), layout="constrained")
-    ratios = [side + 0.45] * rows + ([below] if spectra else [])
-    layout = GridSpec(len(ratios), columns, figure, height_ratios=ratios)
-    for index, ring in enumerate(rings):
-        _draw_ring(figure.add_subplot(layout[divmod(index, columns)]), ring, _MOST_POINTS // columns)
-    if spectra:
-        _draw_spectra(figure.add_subplot(layout[rows, :]), spectra)
+    size = max(columns * side, 4.2) + 0.3, rows * (side + 0.45) + 0.35
+    figure = Picture(figsize=size, layout="constrained")
+    for axes, ring in zip_longest(figure.subplots(rows, columns, squeeze=False).flat, rings):
+        if ring is None:
+            axes.remove()
+        else:
+            _draw_ring(axes, ring, _MOST_POINTS // columns)
     return figure
 
 
@@ -70,20 +66,3 @@ def _title(ring: Ring) -> str:
         f"seed {ring.seed}: winds {times} (fit {found.phase:.2f})\n"
         f"{round(found.adjacent * DIGITS)} of {DIGITS} pairs adjacent ({probability})"
     )
-
-
-def _draw_spectra(axes: Axes, spectra: dict[int, tuple[float, ...]]) -> None:
-    names = [f"seed {seed}" for seed in spectra]
-    start = np.zeros(len(spectra))
-    for index, hatch in enumerate(_HATCHES):
-        shares = np.array([spectrum[index] for spectrum in spectra.values()])
-        label = {0: "once", 1: "twice"}.get(index, f"{index + 1} times")
-        style = {"color": SERIES[index], "alpha": 0.55, "hatch": hatch, "edgecolor": "white"}
-        axes.barh(names, shares, left=start, label=label, **style)
-        start += shares
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1)
-    axes.grid(False)
-    axes.tick_params(labelsize=7, length=0)
-    axes.set_title("Share of the variance of the digits' means, in all features, that winds …", fontsize=8)
-    axes.legend(fontsize=7, ncols=5, loc="upper left", bbox_to_anchor=(0, -0.12 if len(spectra) > 3 else -0.3))

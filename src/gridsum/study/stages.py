@@ -1,4 +1,4 @@
-"""The stages of `gridsum reproduce` around its jobs: the plan, figures, report and shipping."""
+"""The stages of `gridsum reproduce` around its jobs: the plan, figures and report."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,15 +8,14 @@ import torch
 from gridsum.evaluation.records import read
 from gridsum.io.disk import write_atomically
 from gridsum.io.limits import duration
-from gridsum.model.store import SHIPPED, shipped, shipped_records
+from gridsum.model.store import shipped, shipped_records
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.study import baselines
 from gridsum.study.drawings import CAPTIONS, drawn_at, options_of
 from gridsum.study.jobs import Job
 from gridsum.study.report import write_pages
-from gridsum.study.reproduction import EXACT, Reproduction
+from gridsum.study.reproduction import BASELINE_RECORDS, Reproduction
 from gridsum.study.results import Results, keep, load_results
-from gridsum.study.shipping import ship, ship_exact
 
 _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
@@ -54,7 +53,10 @@ def draw_figures(
     `draw` takes the arguments of `gridsum figure`, and returns why it could not be drawn.
     """
     left_out: dict[str, list[str]] = {}
-    wanted = baselines.drawings(folder, page) if asked.baselines else {}
+    wanted: dict[Path, list[str]] = {}
+    if asked.baselines:
+        ours_and_theirs = ["--records", "exact", "base", str(folder / BASELINE_RECORDS)]
+        wanted[page.parent / baselines.PICTURE] = ["baselines", *ours_and_theirs]
     if asked.paper:
         results = _results(folder)
         for path in (page.parent / "figures" / file for file in CAPTIONS):
@@ -87,16 +89,6 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
     for path, text in made.items():
         write_atomically(path, text.encode())
         tell(f"wrote {path}")
-
-
-def ship_models(folder: Path, to: Path | None, asked: Reproduction, tell: Tell) -> None:
-    place = to or SHIPPED
-    if asked.paper:
-        for name, run in ship(_results(folder), place, asked.paper).items():
-            tell(f"{name} is seed {run.seed} of {run.training.name}")
-    if EXACT in asked.variants:
-        tell(f"{EXACT} is seed {ship_exact(folder, place, asked.seeds)}")
-    tell(f"{place} holds {sum(path.stat().st_size for path in place.iterdir()) / 1e6:.1f} MB now")
 
 
 def _results(folder: Path) -> Results:

@@ -1,19 +1,24 @@
-"""Which trained runs come with the package, and putting them there: of each variant that which stands in the tables."""
+"""Put trained runs of a reproduction into the package: of each variant the run that stands in the tables.
 
+python benchmarks/ship.py results [--variants base exact] [--seeds 0-9] [--to FOLDER]
+"""
+
+import argparse
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gridsum.automaton.rule import LearnedRule
+from gridsum.config.fields import seeds_of
 from gridsum.config.registry import find
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, as_line, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import write_atomically
-from gridsum.model.store import SEEDS, WEIGHTS, load_runs
+from gridsum.model.store import SEEDS, SHIPPED, WEIGHTS, load_runs
 from gridsum.study.jobs import outcomes_of
 from gridsum.study.reproduction import EXACT
-from gridsum.study.results import Results, Run
+from gridsum.study.results import Results, Run, load_results
 from gridsum.study.selection import proved_seed
 from gridsum.training.folders import seed_folder
 
@@ -66,3 +71,22 @@ def ship_exact(folder: Path, to: Path, seeds: Sequence[int]) -> int:
 
 def _lines(name: str, records: Iterable[Record]) -> bytes:
     return "".join(as_line(replace(record, model=name)) for record in records).encode()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="the --out of gridsum reproduce")
+    parser.add_argument("--variants", nargs="+", default=list(PAPER_VARIANTS), choices=[*PAPER_VARIANTS, EXACT])
+    parser.add_argument("--seeds", type=seeds_of, default=tuple(range(10)), help="of exact: those to choose among")
+    parser.add_argument("--to", type=Path, default=SHIPPED)
+    asked = parser.parse_args()
+    if {*asked.variants} - {EXACT}:
+        for name, run in ship(load_results(asked.folder), asked.to, asked.variants).items():
+            print(f"{name} is seed {run.seed} of {run.training.name}")
+    if EXACT in asked.variants:
+        print(f"{EXACT} is seed {ship_exact(asked.folder, asked.to, asked.seeds)}")
+    print(f"{asked.to} holds {sum(path.stat().st_size for path in asked.to.iterdir()) / 1e6:.1f} MB now")
+
+
+if __name__ == "__main__":
+    main()
