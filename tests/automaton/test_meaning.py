@@ -24,7 +24,8 @@ def test_every_code_has_the_meaning_it_was_made_with():
     meaning = meaning_of(RULE)
     assert meaning.states[BLANK].meaning == "blank"
     for number in range(1, CODES):
-        assert meaning.states[number].value == Sum(digit_of(number), carry_of(number))
+        state = meaning.states[number]
+        assert (state.digit, state.carry) == (digit_of(number), carry_of(number))
     assert meaning.carry_bits == (CarryBit(5, 1),)
     assert not meaning.wrong
 

@@ -93,7 +93,10 @@ def main() -> int:
     notes: list[str] = []
     losses: list[str] = []
     with tempfile.TemporaryDirectory(dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as folder:
-        kinds = {name: kind for name, kind in _kinds(Path(folder), notes).items() if options.only in name}
+        every = _kinds(Path(folder), notes)
+        kinds = {name: kind for name, kind in every.items() if options.only in name}
+        if not kinds:
+            parser.error(f"no kind of fault has {options.only!r} in its name; the kinds are: {'; '.join(every)}")
         left = sum(share for share, _ in kinds.values())
         _told("fault", "tries", "processes", "killed", "told of an error", "losses", "s")
         for name, (share, begin) in kinds.items():

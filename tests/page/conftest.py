@@ -19,7 +19,7 @@ const fs = require("fs"), vm = require("vm");
 const { files, input } = JSON.parse(fs.readFileSync(0, "utf8"));
 for (const file of files) vm.runInThisContext(fs.readFileSync(file, "utf8"), { filename: file });
 const told = [];
-gridsum.makeRule(gridsum.data.rules[10]).then(async (rule) => {
+gridsum.ruleOf("add").then(async (rule) => {
 """
 _TELL = "\n}).then(() => process.stdout.write(JSON.stringify(told)));"
 
@@ -50,7 +50,8 @@ def node(folder: Path) -> Node:
 
     def run(script: str, data: Any = None, more: tuple[Path, ...] = ()) -> Any:
         names = ("words", "words/en", "rule", "symbols", "automaton", "proof", "paper", "learned")
-        files = [str(path) for path in (*(folder / f"{name}.js" for name in names), *more)]
+        rules = sorted((folder / "rules").glob("*.js"))
+        files = [str(path) for path in (*(folder / f"{name}.js" for name in names), *rules, *more)]
         done = subprocess.run(
             [program, "-e", f"{_LOAD}{script}{_TELL}"],
             input=json.dumps({"files": files, "input": data}),

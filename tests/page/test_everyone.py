@@ -130,7 +130,7 @@ def test_on_paper_every_film_stands_at_its_end_in_dark_ink(browser: Browser, add
 def test_other_bases_are_added(browser: Browser, address: str):
     with visiting(browser, address, WIDE) as visit:
         page = visit.open("#sum=58%2B67")
-        page.locator("#base").select_option("2")
+        page.locator("#task").select_option("add:base=2")
         expect(page.locator("#hero .moment")).to_contain_text("The top row holds the answer: 1111101.")
         page.evaluate("gridsum.app.hero.choose(0, 8)")
         expect(page.locator("#hero-cell .cell-sum")).to_have_text("1 + 0 make 1: write 1.")
@@ -138,14 +138,44 @@ def test_other_bases_are_added(browser: Browser, address: str):
         path = SHIPPED / "add-base2.rule.json"
         looked = prove(read_rule(path)).evaluations
         expect(page.locator("#checked")).to_have_text(f"{looked} looked up, 0 wrong. Proved ✓")
-        expect(page.locator("#proof .of-base")).to_contain_text("the rule for base 2")
+        expect(page.locator("#proof .of-rule")).to_contain_text("the rule for addition, base 2")
         expect(page.locator("#state-list button")).to_have_count(5)
         page.evaluate("gridsum.app.figures.find((one) => one.player?.element.id === 'healing').player.choose(0, 2)")
-        expect(page.locator("#proof .of-base")).to_be_empty()  # a cell of base 10 was chosen
-        visit.open("#sum=1%2B1&base=2")
+        expect(page.locator("#proof .of-rule")).to_be_empty()  # a cell of base 10 was chosen
+        visit.open("#sum=1%2B1&task=add:base%3D2")
         expect(page.locator("#hero .moment")).to_contain_text("The top row holds the answer: 10.")
         visit.ask("12+1")
         expect(page.get_by_role("alert")).to_have_text("“2” is not allowed. A sum holds the digits 0 to 1 and “+”.")
+
+
+def test_differences_are_told_as_sums_are(browser: Browser, address: str):
+    with visiting(browser, address, NARROW, color_scheme="dark") as visit:
+        page = visit.open()
+        page.locator("#task").select_option("subtract")
+        rest = page.locator("#hero .moment")
+        expect(rest).to_contain_text("The top row holds the answer: 876.")
+        expect(page.locator("label[for=sum]")).to_have_text("Your subtraction")
+        page.evaluate("gridsum.app.hero.choose(1, 4)")
+        expect(page.locator("#hero-cell .cell-sum")).to_have_text("10 − 1 leaves 9: write 9, borrow 1.")
+        expect(page.locator("#hero-cell .cell-map")).to_be_hidden()
+        expect(page.locator("#proof .of-rule")).to_contain_text("gridsum prove --model subtract")
+        expect(page.locator("#state-list")).to_contain_text("no borrow")
+        expect(page.locator("#state-list button")).to_have_count(22)
+        expect(page.get_by_label("Who adds?")).to_be_hidden()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.get_by_label("Your subtraction").fill("7+8")  # the sign says what is meant
+        page.keyboard.press("Enter")
+        expect(rest).to_contain_text("The top row holds the answer: 15.")
+        visit.ask("1000 − 1")
+        expect(rest).to_contain_text("The top row holds the answer: 999.")
+        assert page.url.endswith("#sum=1000-1&task=subtract")
+        for text, told in (
+            ("23-900", "23 − 900 is less than 0. It learned to subtract down to 0: take away less."),
+            ("9-4+1", "“+” is not allowed here: this rule takes “-” alone."),
+        ):
+            page.get_by_label("Your subtraction").fill(text)
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("alert")).to_have_text(told)
 
 
 class Firefox:

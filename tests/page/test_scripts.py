@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from gridsum.automaton.files import read_rule
+from gridsum.automaton.files import read_rule, shipped_rules
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import Run, frames
 from gridsum.automaton.solve import solve
 from gridsum.evaluation.solving import solve as solve_by_network
 from gridsum.model.store import SHIPPED, load
 from gridsum.page.data import network_script
-from gridsum.tasks import Addition, ExpressionError
+from gridsum.tasks import Addition, ExpressionError, Task, find
 from tests.oracles.traces import trace_expression
 from tests.page.conftest import Node
 
@@ -36,21 +36,32 @@ def sums(count: int, terms: int, digits: int, seed: int) -> list[str]:
     return ["+".join(term(chance.choice(kinds)) for _ in range(chance.randint(1, terms))) for _ in range(count)]
 
 
-def test_every_cell_of_every_step_is_python_s(node: Node):
+def differences(problems: list[str]) -> list[str]:
+    """Of each sum, its total less its terms but for the last."""
+    return ["-".join([ADD.answer(ADD.parse(text)), *text.split("+")[:-1]]) for text in problems]
+
+
+@pytest.mark.parametrize("task", ["add", "subtract"])
+def test_every_cell_of_every_step_is_python_s(node: Node, task: str):
     problems = [*sums(2500, 5, 8, 1), *sums(60, 3, 60, 2), *sums(30, 40, 4, 3), "9" * 300 + "+1", "0+" + "9" * 300]
+    if task == "subtract":
+        problems = differences(problems)
+    table = shipped_rules()["exact" if task == "add" else task]
     script = """
-      for (const sum of input) {
-        const done = new gridsum.RuleComputation(rule, gridsum.parse(sum)).completeNow();
+      const its = await gridsum.ruleOf(input.task);
+      for (const sum of input.problems) {
+        const done = new gridsum.RuleComputation(its, gridsum.parse(sum, its)).completeNow();
         const all = Buffer.concat(Array.from({ length: done.steps + 1 }, (_, n) => Buffer.from(done.at(n))));
         const text = (bytes) => Buffer.from(bytes).toString("base64");
         told.push([done.steps, done.answer, done.exact, text(all), text(done.settled.buffer)]);
       }"""
     compared = 0
-    for problem, (steps, answer, exact, states, settled) in zip(problems, node(script, problems), strict=True):
-        terms = ADD.parse(problem)
-        expected = np.stack(list(frames(TABLE, terms)))
+    found = node(script, {"task": task, "problems": problems})
+    for problem, (steps, answer, exact, states, settled) in zip(problems, found, strict=True):
+        terms = table.task.parse(problem)
+        expected = np.stack(list(frames(table, terms)))
         assert steps == len(expected) - 1
-        assert answer == exact == ADD.answer(terms)
+        assert answer == exact == table.task.answer(terms)
         assert base64.b64decode(states) == expected.tobytes()
         moved = np.diff(expected, axis=0, prepend=expected[:1]) != 0
         last = np.where(moved.any(0), len(expected) - 1 - moved[::-1].argmax(0), 0)
@@ -76,17 +87,17 @@ def test_steps_of_a_large_sum_are_found_again_in_any_order(node: Node):
 
 def test_its_proof_counts_what_ours_counts(node: Node):
     script = """
-      for (const data of Object.values(gridsum.data.rules)) {
-        const proof = new gridsum.Proof(await gridsum.makeRule(data));
+      for (const [task, { kind, base }] of Object.entries(gridsum.data.rules)) {
+        if (kind !== "add") continue;
+        const proof = new gridsum.Proof(await gridsum.ruleOf(task));
         const states = new Set([...proof.meanings.keys()].map((key) => key % 256));
-        told.push([data.base, proof.proved, proof.contexts.size, proof.evaluations, states.size]);
+        told.push([base, proof.proved, proof.contexts.size, proof.evaluations, states.size]);
       }
       const { contexts, evaluations, states } = gridsum.data.facts;
       told.push([10, true, contexts, evaluations, states]);"""
     ours = {}
-    for path in SHIPPED.glob("*.rule.json"):
-        table = read_rule(path)
-        if not table.task.name.startswith("add"):
+    for table in shipped_rules().values():
+        if table.task.kind != "add":
             continue
         proof = prove(table)
         ours[table.task.alphabet.base] = [proof.proved, proof.contexts, proof.evaluations, len(proof.states)]
@@ -163,19 +174,20 @@ def test_networks_compute_what_torch_computes(node: Node, tmp_path: Path, name: 
             assert (torch.tensor(told["weights"]) - ours).abs().max() < 1e-4
 
 
-def test_sums_are_read_as_python_reads_them(node: Node):
-    chance = random.Random(0)
-    texts = ["".join(chance.choices("0019++= x-,\n", k=chance.randint(0, 9))) for _ in range(3000)]
+@pytest.mark.parametrize("task", [ADD, find("subtract")], ids=str)
+def test_sums_are_read_as_python_reads_them(node: Node, task: Task):
+    chance, signs = random.Random(0), f"{2 * task.alphabet.signs}{'-' if task is ADD else '+'}"
+    texts = ["".join(chance.choices(f"0019{signs}= x,\n", k=chance.randint(0, 9))) for _ in range(3000)]
     script = """
-      for (const text of input) {
-        try { told.push(gridsum.parse(text)); } catch (error) {
+      for (const text of input.texts) {
+        try { told.push(gridsum.parse(text, gridsum.data.rules[input.task])); } catch (error) {
           if (!(error instanceof gridsum.SumError)) throw error;
           told.push(null);
         }
       }"""
-    for text, terms in zip(texts, node(script, texts), strict=True):
+    for text, terms in zip(texts, node(script, {"texts": texts, "task": task.name}), strict=True):
         try:
-            expected = list(ADD.parse(text))
+            expected = list(task.parse(text))
         except ExpressionError:
             expected = None
         assert terms == expected, text

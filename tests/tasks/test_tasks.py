@@ -17,7 +17,7 @@ import gridsum
 from gridsum.api.options import SolveOptions
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.construct import construct
-from gridsum.automaton.files import shipped_rule, shipped_tasks
+from gridsum.automaton.files import shipped_rule, shipped_rules
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
@@ -356,7 +356,7 @@ def fuzz(table: RuleTable, count: int) -> None:
             assert found.answer == by_python(table.task, terms)
 
 
-@pytest.mark.parametrize("name", shipped_tasks().values())
+@pytest.mark.parametrize("name", shipped_rules())
 def test_shipped_rules_are_small_proved_and_right(name: str):
     table = shipped_rule(name)
     assert table is not None
@@ -366,7 +366,7 @@ def test_shipped_rules_are_small_proved_and_right(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*shipped_tasks().values(), *BY_HAND])
+@pytest.mark.parametrize("name", [*shipped_rules(), *BY_HAND])
 def test_rules_in_many_problems(name: str):
     fuzz(shipped_rule(name) or construct(find(name)), 102_000)
 

@@ -47,13 +47,19 @@ class RuleModel(Model):
 
         if self.weights is None:
             raise ModelError(
-                f"{self.name} is a rule without its network; it is solved, proved and exported as JSON alone"
+                f"{self.name} is a rule without its network; gridsum solve, evaluate, rule, prove and export --to json "
+                "take it"
             )
         return load_runs(self.name, [self.weights])
 
     @property
     def task(self) -> Task:
         return self.table.task
+
+    @property
+    def seed(self) -> int | None:
+        """Of its training, where its network is at hand."""
+        return None if self.weights is None else self.runs.seeds[0]
 
     @property
     def halting_rules(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise, product
 from pathlib import Path
 from typing import Any
 
+from gridsum.api.loading import load
 from gridsum.api.networks import PaperModel
 from gridsum.api.options import ModelError, check_seed
 from gridsum.api.rules import RuleModel
@@ -102,13 +103,15 @@ def evaluate(
             yield FunctionSubject(str(one), load_solver(str(one)))
         elif named:
             name = str(one).rstrip("/") or str(one)
-            runs, rule = load_runs(name, locate(name), pick_device(device)), shipped_rule(name)
-            of_networks = runs.kind.subjects(runs, halting, placement, grids)
-            yield from of_networks if rule is None else [RuleSubject(name, rule, runs.seeds[0])]
+            if name.endswith(".json") or shipped_rule(name) is not None:
+                yield from subjects_of(load(name))
+            else:
+                runs = load_runs(name, locate(name), pick_device(device))
+                yield from runs.kind.subjects(runs, halting, placement, grids)
         elif isinstance(one, PaperModel):
             yield from one.runs.kind.subjects(one.runs, halting, placement, grids)
         elif isinstance(one, RuleModel):
-            yield RuleSubject(one.name, one.table, None)
+            yield RuleSubject(one.name, one.table, one.seed)
         elif not callable(one):
             raise SuiteError(f"{one!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
         else:

@@ -25,10 +25,8 @@ def construct(task: Task) -> RuleTable:
             leads = rows.none(meaning) and (row.rightward or own is None or beside is not None)
             after[own, beside, below] = (meaning, False), (meaning, leads)
             states += [state for state in dict.fromkeys(after[own, beside, below]) if state not in states]
-    if len(states) > MOST_STATES:
-        raise TableError(
-            f"by hand, {task.name} takes {len(states)} states, and a table has {MOST_STATES}; choose a smaller base"
-        )
+            if len(states) > MOST_STATES:
+                raise TableError(f"by hand, {task.name} takes more than {MOST_STATES} states; choose a smaller base")
     outside, number = len(states), {state: place for place, state in enumerate(states)}
     steps = np.zeros((len(alphabet.cell_symbols), *[outside + 1] * 3), np.uint8)
     # A 0 leads a number if nothing is left of it; where carries go right, its own carry says that, but for the last 0.

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from gridsum.automaton.table import RuleTable, TableError
+from gridsum.tasks.task import DECIMAL
 
 _SHIPPED = Path(__file__).parents[1] / "shipped"
 # A table of 255 states, which do not compress at all, as text.
@@ -23,10 +24,15 @@ def read_rule(path: str | Path) -> RuleTable:
         raise TableError(f"{path}: {error}") from None
 
 
-def shipped_tasks() -> dict[str, str]:
-    """The tasks that a rule comes with gridsum for, and the names of these rules."""
-    names = [path.name.removesuffix(".rule.json") for path in sorted(_SHIPPED.glob("*.rule.json"))]
-    return {read_rule(_SHIPPED / f"{name}.rule.json").task.name: name for name in names}
+def shipped_rules() -> dict[str, RuleTable]:
+    """The rules that come with gridsum, by the names of their models; of an operation, that for base 10 first."""
+    found = {path.name.removesuffix(".rule.json"): read_rule(path) for path in _SHIPPED.glob("*.rule.json")}
+
+    def place(name: str) -> tuple[str, int]:
+        task = found[name].task
+        return task.kind, 0 if task.alphabet.base == DECIMAL else task.alphabet.base
+
+    return {name: found[name] for name in sorted(found, key=place)}
 
 
 def shipped_rule(name: str) -> RuleTable | None:

@@ -23,8 +23,9 @@ class Sum(NamedTuple):
 class State:
     number: int
     pattern: int
-    value: Sum | None
-    """Of a state that reads as a digit, and has one carry wherever it stands."""
+    digit: int | None
+    """What it reads as; None where that is no digit, or its carry hangs on where it stands."""
+    carry: int | None
     meaning: str
 
 
@@ -104,21 +105,22 @@ def _state(check: Check, known: Certificate, number: int, pattern: int) -> State
     carry = min(carries) if len(carries) == 1 else None
     told = "" if carry == row.nothing else f", carry {'?' if carry is None else row.name(carry)}"
     if not carries:
-        return State(number, pattern, None, "empty row" if number in known.ground | known.corner else "on the way")
+        told = "empty row" if number in known.ground | known.corner else "on the way"
+        return State(number, pattern, None, None, told)
     if reads is None:
-        return State(number, pattern, None, f"blank{told}")
-    digit = reads < check.rule.base
-    value = Sum(reads, carry) if digit and carry is not None else None
-    return State(number, pattern, value, f"{'digit' if digit else 'reads'} {check.table.text(number)}{told}")
+        return State(number, pattern, None, carry, f"blank{told}")
+    kind = "digit" if reads < check.rule.base else "reads"
+    digit = reads if kind == "digit" and carry is not None else None
+    return State(number, pattern, digit, carry, f"{kind} {check.table.text(number)}{told}")
 
 
 def _carry_bits(bits: int, states: tuple[State, ...], base: int) -> tuple[CarryBit, ...]:
-    valued = {state.pattern: state.value for state in states if state.value is not None}
-    if set(valued.values()) != {Sum(digit, carry) for digit in range(base) for carry in (0, 1)}:
+    valued = [state for state in states if state.digit is not None]
+    if {(state.digit, state.carry) for state in valued} != set(product(range(base), (0, 1))):
         return ()
     found = []
     for bit in range(bits):
-        off, on = ({pattern >> bit & 1 for pattern in valued if valued[pattern].carry == carry} for carry in (0, 1))
+        off, on = ({state.pattern >> bit & 1 for state in valued if state.carry == carry} for carry in (0, 1))
         if len(off) == len(on) == 1 and off != on:
             found.append(CarryBit(bit, on.pop()))
     return tuple(found)

@@ -6,7 +6,7 @@ examples:
   gridsum models | grep noGroups
 """
 
-from gridsum.automaton.files import shipped_tasks
+from gridsum.automaton.files import shipped_rules
 from gridsum.cli.options import Options, Parser
 from gridsum.cli.output import print_text, terminal_width
 from gridsum.evaluation.records import NOTHING, read
@@ -31,11 +31,13 @@ def run(options: Options) -> int:  # noqa: ARG001
         scores = {record.suite: accuracy_text(record.seq) for record in (read([records]) if records.exists() else ())}
         shown = (scores.get(suite, NOTHING) for suite in suites)
         rows.append((name, MODELS.get(name, NOTHING), str(known["epochs"]), f"{known['parameters']:,}", *shown))
-    rules = ", ".join(task for task, name in shipped_tasks().items() if name not in MODELS)
+    for name, table in shipped_rules().items():
+        if name not in MODELS:
+            rows.append((name, f"any {table.task.meaning}: proved", *[NOTHING] * (2 + len(suites))))
     caption = (
         f"The last columns: whole results right, from the records; {_LONG_CARRY} is of sums whose carry crosses 6 "
         f"columns, the others are of random digits, where carries are short. {ROUNDING} {DEFAULT_MODEL} answers where "
-        f"no model is named. Proved rules for other tasks, without their networks: {rules}; gridsum solve --task NAME."
+        "no model is named. Models without parameters here are rules without their networks."
     )
     table = Table(
         "Models that come with gridsum",

@@ -5,7 +5,6 @@ examples:
   gridsum page --out site
   gridsum page --out site --address https://example.org/sums
   gridsum page --out site --model base noGroups
-  gridsum page --out site --training runs/small/seed-0
 """
 
 from pathlib import Path
@@ -22,11 +21,6 @@ def add_options(parser: Parser) -> None:
     told = "where the page will be found; previews of links to it then have a picture"
     parser.option("--address URL", told, type=_address)
     parser.option("--source URL", "where gridsum's source is found; the page then links to it", type=_address)
-    parser.option(
-        "--training FOLDER",
-        "the folder of one seed of exact whose learning the page shows, trained with --discovery.keep_epochs (default: "
-        "the one that comes with gridsum)",
-    )
 
 
 def _address(text: str) -> str:
@@ -42,12 +36,10 @@ def run(options: Options) -> int:
     from gridsum.api.loading import load
     from gridsum.api.networks import PaperModel
     from gridsum.page.site import site
-    from gridsum.page.training import training_script
 
     models = [load(name) for name in dict.fromkeys(options.model or [INSIDE_MODEL]) if name != DEFAULT_MODEL]
-    training = None if options.training is None else training_script(Path(options.training))
     networks = [model.runs for model in models if isinstance(model, PaperModel)]
-    files = site(networks, options.address, training, options.source)
+    files = site(networks, options.address, options.source)
     for name, content in files.items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)

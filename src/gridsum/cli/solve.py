@@ -193,10 +193,11 @@ class _Solver:
 
 def _rule_for(task: str) -> str:
     """The shipped model that answers a task."""
-    from gridsum.automaton.files import shipped_tasks
+    from gridsum.automaton.files import shipped_rules
     from gridsum.tasks import find
 
-    tasks, name = shipped_tasks(), find(task).name
+    tasks = {table.task.name: model for model, table in shipped_rules().items()}
+    name = find(task).name
     if name not in tasks:
         learn = f"learn one with: gridsum train --variant exact --task {name}"
         raise UsageError(f"no rule for the task {name} comes with gridsum, only for {', '.join(tasks)}; {learn}")

@@ -122,6 +122,8 @@ def locate(name: str) -> list[Path]:
         return runs
     if path.is_dir():
         raise StoreError(f"no {WEIGHTS} in {name} or in seed-* folders there; train a model there first")
+    if (SHIPPED / f"{name}.rule.json").is_file():
+        raise StoreError(f"{name} is a rule without its network, which this needs; train one of its task")
     mend = did_you_mean(name, known, f"the shipped models are {', '.join(known)}")
     raise StoreError(f"unknown model {name!r}, and no such folder; {mend}")
 

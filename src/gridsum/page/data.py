@@ -1,4 +1,4 @@
-"""What the page computes with, as scripts: the proved rule, and the weights of networks.
+"""What the page computes with, as scripts: proved rules, and the weights of networks.
 
 Scripts, not JSON: a browser does not let a page that was opened as a file fetch other files, but it runs them.
 """
@@ -6,7 +6,6 @@ Scripts, not JSON: a browser does not let a page that was opened as a file fetch
 import base64
 import json
 import zlib
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,38 +21,24 @@ _SHAPE = ("width", "kernel", "groups", "heads", "context_length", "context_heads
 _SHAPE += ("halting", "fixed_steps", "max_evaluation_steps")
 
 
-class PageError(ValueError):
-    """A page that cannot be made; the message says what to mend."""
-
-
-def rule_script(tables: Sequence[RuleTable], about: Mapping[str, Any]) -> str:
-    """`gridsum.data`: proved rules by base, what their states mean, and what else the page is told."""
-    data = {**about, "rules": {str(table.task.alphabet.base): _rule(table) for table in tables}}
-    return f"gridsum.data = {json.dumps(data, separators=(',', ':'))};\n"
-
-
-def _rule(table: RuleTable) -> dict[str, Any]:
+def rule_script(table: RuleTable) -> str:
+    """`gridsum.tables.TASK`: a proved rule, and what its states mean."""
     meaning = meaning_of(table)
-    values = [state.value for state in meaning.states]
-    return {
-        "base": table.task.alphabet.base,
+    content = {
         "bits": table.bits,
         "states": table.states,
         "outputs": table.outputs,
         "actions": table.actions,
         "steps": base64.b64encode(zlib.compress(table.steps.tobytes(), 9)).decode(),
-        "meanings": [{"digit": value and value.digit, "carry": value and value.carry} for value in values],
+        "meanings": [{"digit": state.digit, "carry": state.carry} for state in meaning.states],
         "carryBits": [{"bit": found.bit, "on": found.on} for found in meaning.carry_bits],
     }
+    return f"gridsum.tables[{json.dumps(table.task.name)}] = {_packed(content)};\n"
 
 
 def facts_of(table: RuleTable) -> dict[str, Any]:
     """What texts tell in numbers: what the proof counted, and what came of fresh seeds."""
     proof = prove(table)
-    if not proof.proved:
-        raise PageError(
-            f"the page tells of a proved rule, and this one is not ({proof.failures[0]}); see: gridsum prove"
-        )
     record = json.loads(seeds_record().read_text())
     config = configuration_of(SHIPPED / "exact.safetensors")
     runs = [run for command in record["fresh"] for run in command["runs"]]
@@ -79,7 +64,7 @@ def facts_of(table: RuleTable) -> dict[str, Any]:
 def network_script(model: Model, part: str = "weights") -> str:
     """A part of `gridsum.models.NAME`: its weights, or what was measured `inside`, which takes longer than a visitor
     waits."""
-    content = json.dumps(inside(model) if part == "inside" else _weights(model), separators=(",", ":"))
+    content = _packed(inside(model) if part == "inside" else _weights(model))
     return f"(gridsum.models[{json.dumps(model.name)}] ??= {{}}).{part} = {content};\n"
 
 
@@ -103,3 +88,7 @@ def _weights(model: Model) -> dict[str, Any]:
         "parts": parts,
         "weights": base64.b64encode(np.concatenate(arrays).astype("<f4").tobytes()).decode(),
     }
+
+
+def _packed(content: Any) -> str:
+    return json.dumps(content, separators=(",", ":"))

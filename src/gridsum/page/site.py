@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gridsum.automaton.files import read_rule
-from gridsum.automaton.table import RuleTable
+from gridsum.automaton.files import shipped_rules
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import NINES, TRAINED
 from gridsum.evaluation.tables import accuracy_text
@@ -16,24 +15,25 @@ from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, Model, shipped_records
 from gridsum.page.data import facts_of, network_script, rule_script
+from gridsum.tasks import Task
 
 WEB = Path(__file__).parent / "web"
 LANGUAGES = ("en", "de", "fr", "es", "zh")
 TRAINING = "training.js"
+"""How one run learned, made by benchmarks/slider.py."""
+OPERATIONS = ("add", "subtract")
+"""Those that the page has words for."""
 PARTS = {"weights": ".js", "inside": ".inside.js"}
 """What the page loads of a network, and how the files end that have it."""
 _PREVIEW = 'content="preview.png"'
 
 
-def site(
-    models: Sequence[Model], address: str | None = None, training: str | None = None, source: str | None = None
-) -> dict[str, bytes]:
-    """The whole page, with networks of one run beside the rule.
+def site(models: Sequence[Model], address: str | None = None, source: str | None = None) -> dict[str, bytes]:
+    """The whole page, with networks of one run beside the rules.
 
-    `address` is where it will be found, for previews of links; `training` a script of `gridsum.page.training`, instead
-    of the one that is shipped; `source` where gridsum's source is found.
+    `address` is where it will be found, for previews of links; `source` where gridsum's source is found.
     """
-    files = static_files(models, address, training, source=source)
+    files = static_files(models, address, source=source)
     for model in models:
         for part, ending in PARTS.items():
             files[f"models/{file_of(model.name)}{ending}"] = network_script(model, part).encode()
@@ -48,18 +48,14 @@ def file_of(name: str) -> str:
 
 
 def static_files(
-    models: Sequence[Model],
-    address: str | None = None,
-    training: str | None = None,
-    api: bool = False,
-    source: str | None = None,
+    models: Sequence[Model], address: str | None = None, api: bool = False, source: str | None = None
 ) -> dict[str, bytes]:
     """All but the networks' own files."""
     web = [path for path in WEB.iterdir() if path.is_file() and (api or not path.name.startswith("docs."))]
-    training = training or (SHIPPED / TRAINING).read_text()
-    files = {path.name: path.read_bytes() for path in sorted(web)} | {TRAINING: training.encode()}
-    rules, told = _rules(), json.loads(training.partition(" = ")[2].rstrip(";\n"))
-    facts = facts_of(rules[0]) | {"training_base": told["shape"]["base"], "training_device": told["device"]}
+    files = {path.name: path.read_bytes() for path in sorted([*web, SHIPPED / TRAINING])}
+    told = json.loads(files[TRAINING].partition(b" = ")[2].rstrip(b";\n"))
+    rules = {name: table for name, table in shipped_rules().items() if table.task.kind in OPERATIONS}
+    facts = facts_of(rules[DEFAULT_MODEL]) | {"training_base": told["shape"]["base"], "training_device": told["device"]}
     page = filled(files["index.html"].decode(), words("en"), facts)
     if address is not None:
         page = page.replace(_PREVIEW, f'content="{address.rstrip("/")}/preview.png"')
@@ -67,6 +63,7 @@ def static_files(
     about = {
         "version": __version__,
         "facts": facts,
+        "rules": {table.task.name: {"model": name, **_operation(table.task)} for name, table in rules.items()},
         "models": [
             {"name": model.name, "file": file_of(model.name), "variant": model.config.variant} for model in models
         ],
@@ -78,7 +75,10 @@ def static_files(
     for language in LANGUAGES:
         content = json.dumps(words(language), ensure_ascii=False, separators=(",", ":"))
         files[f"words/{language}.js"] = f"gridsum.words.{language} = {content};\n".encode()
-    return files | {"index.html": page.encode(), "rule.js": rule_script(rules, about).encode()}
+    scripts = {name: rule_script(table).encode() for name, table in rules.items()}
+    first = f"gridsum.data = {json.dumps(about, separators=(',', ':'))};\n".encode() + scripts.pop(DEFAULT_MODEL)
+    files |= {f"rules/{name}.js": script for name, script in scripts.items()}
+    return files | {"index.html": page.encode(), "rule.js": first}
 
 
 def words(language: str) -> dict[str, str]:
@@ -115,7 +115,5 @@ def _scores(name: str) -> dict[str, int] | None:
     return {"random": right[TRAINED], "nines": right[NINES]}
 
 
-def _rules() -> list[RuleTable]:
-    """The rule of the default model, then those for other bases that are shipped."""
-    paths = (SHIPPED / f"{DEFAULT_MODEL}.rule.json", *sorted(SHIPPED.glob("add-base*.rule.json")))
-    return [*map(read_rule, paths)]
+def _operation(task: Task) -> dict[str, Any]:
+    return {"kind": task.kind, "base": task.alphabet.base, "sign": task.alphabet.signs}

@@ -1,5 +1,5 @@
 "use strict";
-// The proved rule at work: every cell changes at once, step by step, until nothing changes any more.
+// A proved rule at work: every cell changes at once, step by step, until nothing changes any more.
 {
   const WRITE = 0, OPEN = 1;
   const MOST_CELLS = 4_000_000;
@@ -15,8 +15,8 @@
       Object.assign(this, data);
       this.outside = data.states.length;
       this.side = this.outside + 1;
-      // What a cell can hold: a digit, `+`, nothing. One number more stands where there is no cell.
-      [this.plus, this.empty, this.noCell] = [data.base, data.base + 1, data.base + 2];
+      // What a cell can hold: a digit, the sign, nothing. One number more stands where there is no cell.
+      [this.signCell, this.empty, this.noCell] = [data.base, data.base + 1, data.base + 2];
     }
 
     after(x, left, right, below) {
@@ -27,9 +27,33 @@
     text(state) {
       return state === 0 || this.meanings[state].digit === null ? "" : this.letters[state];
     }
+
+    // What is said of it: in words of its own where it does not add.
+    t(key, values) {
+      const own = `${key}-${this.kind}`;
+      return gridsum.t(gridsum.hasText(own) ? own : key, values);
+    }
+
+    // Terms as a person writes them.
+    joined(terms) {
+      return terms.join(` ${shown(this.sign)} `);
+    }
   }
 
-  // A rule from what the page was built with; its table comes packed to a hundredth of its size.
+  const shown = (sign) => (sign === "-" ? "−" : sign);
+
+  const made = new Map();
+
+  // The rule of a task. Its table comes packed to a hundredth of its size, that of any task but addition when it is wanted.
+  async function ruleOf(task) {
+    if (!made.has(task)) {
+      const about = gridsum.data.rules[task];
+      if (!gridsum.tables[task]) await gridsum.loadScript(`rules/${about.model}.js`);
+      made.set(task, await makeRule({ ...about, task, ...gridsum.tables[task] }));
+    }
+    return made.get(task);
+  }
+
   async function makeRule(data) {
     const steps = await inflate(data.steps);
     const letters = data.outputs.map((symbol) => (symbol >= 1 && symbol <= data.base ? gridsum.DIGITS[symbol - 1] : ""));
@@ -43,17 +67,16 @@
 
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-  function sizeOf(terms, base = 10) {
-    const digits = gridsum.longestOf(terms);
-    const height = terms.length + 1;
-    const width = Math.max(gridsum.columnsNeeded(terms.length, digits, base), digits + 1) + 1;
+  function sizeOf(terms, base = 10, sign = "+") {
+    const digits = gridsum.longestOf(terms), result = sign === "+" ? gridsum.columnsNeeded(terms.length, digits, base) : digits;
+    const height = terms.length + 1, width = Math.max(result, digits + 1) + 1;
     if (height * width > MOST_CELLS || height * height * width > MOST_WORK) {
       throw new gridsum.SumError(gridsum.t("mistake.large", { rows: height, columns: width }));
     }
     return { height, width };
   }
 
-  // The symbols of a sum as networks know them: 0 is none, then the digits, `+` and `=`.
+  // The symbols of a sum as networks know them: 0 is none, then the digits, the sign and `=`.
   const encode = (terms, base = 10) => [...`${terms.join("+")}=`].map((letter) => (
     letter === "+" ? base + 1 : letter === "=" ? base + 2 : gridsum.DIGITS.indexOf(letter) + 1
   ));
@@ -68,7 +91,7 @@
     }
     const symbols = new Uint8Array(height * width).fill(base + 1);
     rows.slice(0, height).forEach((row, index) => {
-      const kept = row.slice(-width); // `=` on a grid counts as nothing, whose number comes after that of `+`
+      const kept = row.slice(-width); // `=` on a grid counts as nothing, whose number comes after that of the sign
       symbols.set(kept, (index + 1) * width - kept.length);
     });
     return symbols;
@@ -201,7 +224,7 @@
     // `blamed` marks the cells [height · width] that were damaged where it starts from other states.
     constructor(rule, terms, start = null, blamed = null) {
       Object.assign(this, { rule, terms, blamed, disturbed: start !== null });
-      this.size = sizeOf(terms, rule.base);
+      this.size = sizeOf(terms, rule.base, rule.sign);
       this.symbols = place(rule, terms, this.size);
       this.run = new Run(rule, this.symbols, this.size);
       if (start) this.run.restore(start, 0);
@@ -254,7 +277,7 @@
         this.settled.set(this.run.settled.subarray(start, start + width), row * width);
       }
       this.answer = this.read(this.final);
-      this.exact = gridsum.exactSum(this.terms, this.rule.base);
+      this.exact = gridsum.exactResult(this.terms, this.rule.base, this.rule.sign);
     }
 
     // The state of every cell after n steps.
@@ -287,5 +310,5 @@
     }
   }
 
-  Object.assign(gridsum, { makeRule, bytes, inflate, encode, sizeOf, place, Run, RuleComputation });
+  Object.assign(gridsum, { ruleOf, shown, bytes, inflate, encode, sizeOf, place, Run, RuleComputation });
 }

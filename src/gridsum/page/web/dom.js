@@ -1,6 +1,6 @@
 "use strict";
 // Small helpers: elements, the theme's colours, motion.
-globalThis.gridsum ??= { models: {} };
+globalThis.gridsum ??= { models: {}, tables: {} };
 {
   function html(name, attributes = {}, ...children) {
     const element = document.createElement(name);
@@ -48,7 +48,6 @@ globalThis.gridsum ??= { models: {} };
   const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
   const ease = (t) => (t < 0.5 ? 4 * t * t * t : 1 - (2 - 2 * t) ** 3 / 2);
   const mix = (a, b, t) => a + (b - a) * t;
-  const shorten = (text, most = 28) => (text.length <= most ? text : `${text.slice(0, most / 2 - 1)}…${text.slice(1 - most / 2)}`);
 
   // Calls `seen(true)` when an element comes into view and `seen(false)` when it leaves.
   function watch(element, seen, share = 0.35) {
@@ -57,5 +56,5 @@ globalThis.gridsum ??= { models: {} };
     }, { threshold: share }).observe(element);
   }
 
-  Object.assign(gridsum, { html, svg, theme, onTheme, still, clamp, ease, mix, shorten, watch });
+  Object.assign(gridsum, { html, svg, theme, onTheme, still, clamp, ease, mix, watch });
 }

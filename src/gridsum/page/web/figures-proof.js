@@ -178,8 +178,11 @@
   }
 
   function cases({ rule }) {
-    let map = null;
+    let map = null, adds = true;
+    // The check knows addition alone: of another rule the map stays as it is.
     const follow = (next) => {
+      adds = next.kind === "add";
+      if (!adds) return;
       map = new Cases(next);
       $("cases").replaceChildren(map.element);
       for (const name of ["checked", "case"]) $(name).replaceChildren();
@@ -220,7 +223,7 @@
     return {
       follow,
       cell(seen, card) {
-        if (!seen) return;
+        if (!seen || !adds) return;
         map.cell(seen);
         map.drawOn(card.map, seen.x);
       },

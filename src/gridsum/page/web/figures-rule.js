@@ -161,13 +161,12 @@
       return made;
     };
     const of = (digit, carry) => rule.meanings.findIndex((one, state) => state && one.digit === digit && one.carry === carry);
-    const others = rule.meanings.map((_, state) => state).filter((state) => state && rule.meanings[state].digit === null);
-    const line = (carry) => Array.from({ length: rule.base }, (_, digit) => button(of(digit, carry), gridsum.DIGITS[digit]));
+    const blanks = (carry) => rule.meanings.map((_, state) => state).filter((state) => state && rule.meanings[state].digit === null && rule.carries[state] === carry);
+    const line = (name, carry) => [html("span", { class: "axis" }, name), ...Array.from({ length: rule.base }, (_, digit) => button(of(digit, carry), gridsum.DIGITS[digit])),
+      ...blanks(carry).slice(0, 1).map((state) => button(state, "␣"))];
     $("state-list").style.setProperty("--columns", rule.base + 1);
-    $("state-list").replaceChildren(html("div", { class: "states" },
-      html("span", { class: "axis" }, t("states.no-carry")), ...line(0), ...others.slice(0, 1).map((state) => button(state, "␣")),
-      html("span", { class: "axis" }, t("states.carry")), ...line(1), ...others.slice(1).map((state) => button(state, "␣"))));
-    $("state-caption").textContent = carryBits.size ? t(rule.carryBits[0].on ? "states.bit-on" : "states.bit-off") : t("states.bits");
+    $("state-list").replaceChildren(html("div", { class: "states" }, ...line(rule.t("states.no-carry"), 0), ...line(rule.t("states.carry"), 1)));
+    $("state-caption").textContent = carryBits.size ? t(rule.carryBits[0].on ? "states.bit-on" : "states.bit-off") : rule.t("states.bits");
     return {
       cell(seen) {
         for (const [state, made] of buttons) made.classList.toggle("lit", seen?.own === state);
@@ -191,10 +190,10 @@
 
     function tell() {
       const [x, left, right, below] = ["own", "left", "right", "below"].map((name) => Number(choices[name].value));
-      const digit = rule.letters[below] || "0", own = x < rule.base ? gridsum.DIGITS[x] : "0", carry = right === rule.outside ? 0 : rule.carries[right];
-      const sum = (gridsum.DIGITS.indexOf(own) + gridsum.DIGITS.indexOf(digit) + carry).toString(rule.base);
+      const carry = right === rule.outside ? 0 : rule.carries[right];
+      const { own, below: digit, sum } = gridsum.columnOf(rule, x < rule.base ? x : 0, gridsum.DIGITS.indexOf(rule.letters[below] || "0"), carry);
       becomes.replaceChildren(`${t("rule.becomes")} `, html("b", {}, describe(rule, rule.after(x, left, right, below))),
-        `. ${t(carry ? "rule.carried" : "rule.plain", { own, digit, sum })}`);
+        `. ${rule.t(carry ? "rule.carried" : "rule.plain", { own, digit, sum })}`);
     }
 
     $("one-cell").replaceChildren(html("div", { class: "one-cell" },
@@ -241,7 +240,7 @@
       mark = svg("circle", { r: 4, cy: y(0), fill: accent });
       picture.append(mark);
       $("changes").replaceChildren(picture);
-      $("changes-caption").textContent = t("stop.caption", { sum: gridsum.shorten(computation.terms.join(" + "), 40), count: steps });
+      $("changes-caption").textContent = t("stop.caption", { sum: gridsum.shorten(computation.rule.joined(computation.terms), 40), count: steps });
       moment(hero);
     }
 

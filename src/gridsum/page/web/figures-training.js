@@ -88,7 +88,7 @@
       const before = terms, asked = $("training-sum").value;
       try {
         await load();
-        terms = gridsum.parse(asked, data.shape.base);
+        terms = gridsum.parse(asked, data.shape);
         go(Number(slider.value));
       } catch (error) {
         if (!(error instanceof gridsum.SumError)) throw error;

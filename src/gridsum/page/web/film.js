@@ -19,7 +19,7 @@
     return certain;
   }
 
-  // What the cells of the proved rule show.
+  // What the cells of a proved rule show.
   class RuleScene {
     constructor(computation) {
       Object.assign(this, { computation, size: computation.size, steps: computation.steps, symbols: computation.symbols });
@@ -53,7 +53,7 @@
     constructor(computation) {
       Object.assign(this, { computation, size: computation.size, steps: computation.steps });
       const { network, terms, size, exact } = computation;
-      this.rule = { actions: network.chosen(), base: 10, plus: 10, empty: 11 };
+      this.rule = { actions: network.chosen(), base: 10, sign: "+", signCell: 10, empty: 11 };
       this.symbols = gridsum.place(this.rule, terms, size);
       this.wanted = exact.padStart(size.width, " ").slice(-size.width);
     }
@@ -80,7 +80,7 @@
     constructor(computation, part = "all") {
       this.computation = computation;
       this.scene = computation.rule ? new RuleScene(computation) : new PaperScene(computation);
-      const { rule } = this.scene, input = `${computation.terms.join("+")}=`;
+      const { rule } = this.scene, input = `${computation.terms.join(gridsum.shown(rule.sign))}=`;
       this.letters = part === "steps" || input.length > MOST_LETTERS ? [] : [...input];
       this.writing = computation.disturbed ? 0 : this.letters.length;
       this.last = this.writing + (part === "writing" ? 0 : computation.steps);
@@ -179,19 +179,26 @@
   }
 
   function ofRow(computation, row, step) {
-    const { terms } = computation, sum = computation.readRow(step, row), shown = terms.length - row;
+    const { terms, rule } = computation, sum = computation.readRow(step, row), shown = terms.length - row;
     const values = { row: row + 1, sum: shorten(sum), count: shown };
     if (shown === 1) return t("film.row-first", values);
-    return shown <= 3 && sum.length <= 10 ? t("film.row-terms", { ...values, terms: terms.slice(0, shown).join(" + ") }) : t("film.row-many", values);
+    return shown <= 3 && sum.length <= 10 ? t("film.row-terms", { ...values, terms: rule.joined(terms.slice(0, shown)) }) : rule.t("film.row-many", values);
   }
 
-  // What a cell adds up: its own digit, the digit below and the carry from the right.
+  // What a cell works out, from its own digit, the digit below and what is carried from the right. What is borrowed stands
+  // before the digit below.
+  function columnOf({ base, sign }, own, below, carry) {
+    const value = sign === "+" ? own + below + carry : below - own - carry, hands = value < 0 || value >= base;
+    const text = (number) => number.toString(base), left = value < 0 ? value + base : value;
+    return { carry, hands, own: text(own), below: text(value < 0 ? below + base : below), write: text(left % base), sum: text(left) };
+  }
+
+  // The same of a cell of a grid.
   function additionOf({ symbols, rule, size: { height, width } }, states, index) {
     const row = Math.floor(index / width), own = symbols[index] < rule.base ? symbols[index] : 0;
     const below = row + 1 < height ? gridsum.DIGITS.indexOf(rule.letters[states[index + width]] || "0") : 0;
     const carry = index % width + 1 < width ? rule.carries[states[index + 1]] : 0;
-    const value = own + below + carry, digit = (number) => gridsum.DIGITS[number];
-    return { value, carry, own: digit(own), below: digit(below), write: digit(value % rule.base), sum: value.toString(rule.base), hands: value >= rule.base };
+    return columnOf(rule, own, below, carry);
   }
 
   // A column in which something has just been settled, as a person would work it out; best one with a carry.
@@ -204,18 +211,18 @@
         if (certain[index] !== step || symbols[index] === rule.empty || !rule.text(states[index])) continue;
         const added = additionOf(computation, states, index);
         if (added.own === "0" && added.below === "0") continue;
-        if (added.carry) return ofColumn(row, added);
-        if (row < height - 2) plain ??= ofColumn(row, added);
+        if (added.carry) return ofColumn(rule, row, added);
+        if (row < height - 2) plain ??= ofColumn(rule, row, added);
       }
     }
     return plain;
   }
 
-  const ofColumn = (row, added) => `${t("film.row", { row: row + 1 })} ${sentenceOf(added)}`;
+  const ofColumn = (rule, row, added) => `${t("film.row", { row: row + 1 })} ${sentenceOf(rule, added)}`;
 
   // In words: 7 + 5 and a carry make 13: write 3, carry 1.
-  function sentenceOf(added) {
-    return `${t(added.carry ? "film.adds-carry" : "film.adds", added)} ${t(added.hands ? "film.writes-carries" : "film.writes-only", added)}`;
+  function sentenceOf(rule, added) {
+    return `${rule.t(added.carry ? "film.adds-carry" : "film.adds", added)} ${rule.t(added.hands ? "film.writes-carries" : "film.writes-only", added)}`;
   }
 
   function ofNetwork(computation, step) {
@@ -229,5 +236,5 @@
     return `${reads} ${chance < 0.005 ? t("film.goes-on") : t("film.may-stop", { share: Math.round(100 * chance) })}`;
   }
 
-  Object.assign(gridsum, { Film, narrate, rowsOf, additionOf, sentenceOf });
+  Object.assign(gridsum, { Film, narrate, rowsOf, columnOf, additionOf, sentenceOf });
 }

@@ -8,11 +8,11 @@
     if (state === rule.outside) return t("state.border");
     if (state === 0) return t("state.start");
     const { digit, carry } = rule.meanings[state];
-    if (digit === null) return t("state.blank");
-    return carry ? t(short ? "state.carry-short" : "state.carry", { digit: gridsum.DIGITS[digit] }) : gridsum.DIGITS[digit];
+    if (digit === null) return t(carry ? "state.blank-carry" : "state.blank");
+    return carry ? rule.t(short ? "state.carry-short" : "state.carry", { digit: gridsum.DIGITS[digit] }) : gridsum.DIGITS[digit];
   }
 
-  const symbolName = (rule, symbol) => (symbol === rule.empty ? t("state.nothing") : symbol === rule.plus ? "+" : gridsum.DIGITS[symbol]);
+  const symbolName = (rule, symbol) => (symbol === rule.empty ? t("state.nothing") : symbol === rule.signCell ? gridsum.shown(rule.sign) : gridsum.DIGITS[symbol]);
 
   // The state nearest to one with that bit the other way: a cell can only be in the states of the table.
   function flipped(rule, state, bit) {
@@ -57,7 +57,7 @@
       const { row, column } = chosen, { scene, computation } = film;
       this.title.textContent = t("cell.title", { row: row + 1, column: scene.size.width - column });
       this.bits.hidden = !computation.rule;
-      this.way.hidden = !computation.rule;
+      this.way.hidden = computation.rule?.kind !== "add";
       return computation.rule ? this.#ofRule(computation, Math.max(0, step)) : this.#ofNetwork(scene, Math.max(0, step));
     }
 
@@ -65,7 +65,7 @@
       const { rule, size: { width, height } } = computation, { chosen } = this.player, states = computation.at(step);
       const seen = contextOf(computation, states, chosen), { x, left, right, below, own } = seen, index = chosen.row * width + chosen.column;
       const ground = chosen.row === height - 1, name = (state) => describe(rule, state);
-      this.sum.textContent = ground ? t("cell.ground") : gridsum.sentenceOf(gridsum.additionOf(computation, states, index));
+      this.sum.textContent = ground ? t("cell.ground") : gridsum.sentenceOf(rule, gridsum.additionOf(computation, states, index));
       this.line.textContent = `${t("cell.state", { state: name(own) })} ${t("cell.line", {
         symbol: symbolName(rule, x), left: name(left), right: name(right), below: name(below), after: name(rule.after(x, left, right, below)),
       })}`;

@@ -4,17 +4,14 @@ gridsum.spoken.then(async (language) => {
   gridsum.speak(language);
   const { html, still, t } = gridsum;
   const $ = (id) => document.getElementById(id);
-  const DEFAULT_SUM = "523+102+9416";
+  const EXAMPLES = { "+": "523+102+9416", "-": "900-1-23" };
   const PATIENCE_MS = 250;
-  const rules = gridsum.data.rules, made = new Map();
-  const ruleOf = async (base) => {
-    if (!made.has(base)) made.set(base, await gridsum.makeRule(rules[base]));
-    return made.get(base);
-  };
-  const state = { sum: DEFAULT_SUM, model: "exact", base: 10, damage: "", view: "" };
+  const { rules } = gridsum.data;
+  const state = { sum: EXAMPLES["+"], model: "exact", task: "add", damage: "", view: "" };
   let working = 0; // the number of the newest computation; older ones give up
   let figures = [], owner = null; // the card whose cell is lit everywhere
-  let rule = await ruleOf(10); // that of the sum or of the cell that was asked for last
+  const adding = await gridsum.ruleOf("add");
+  let rule = adding; // that of the sum or of the cell that was asked for last
 
   const hero = new gridsum.Player($("hero"), {
     label: t("player.grid"), onCell: () => card.show(), onMoment: () => told(), onDamage: () => hurt(),
@@ -33,14 +30,26 @@ gridsum.spoken.then(async (language) => {
     if (next === rule) return;
     rule = next;
     figures.forEach((figure) => figure.follow?.(rule));
-    for (const note of document.querySelectorAll(".of-base")) note.textContent = rule.base === 10 ? "" : t("base.note", { base: rule.base });
+    for (const note of document.querySelectorAll(".of-rule")) {
+      const key = note.closest("#proof") && rule.kind !== "add" ? "task.unproved" : "task.note";
+      note.innerHTML = rule.task === "add" ? "" : t(key, { task: nameOf(rule), model: rule.model });
+    }
+  }
+
+  const nameOf = ({ kind, base }) => t(`task.${kind}${base === 10 ? "" : "-base"}`, { base });
+
+  // The sign says which operation is meant, in the base that is chosen.
+  function meant(text, task) {
+    const sign = gridsum.signIn(text), { base } = rules[task];
+    if (!sign || rules[task].sign === sign) return task;
+    return Object.keys(rules).find((other) => rules[other].base === base && rules[other].sign === sign) ?? task;
   }
 
   // Works a sum out with a model, a little at a time; null if something newer was asked meanwhile.
-  async function compute(text, model, base) {
+  async function compute(text, model, task) {
     working += 1;
-    const mine = working, cancelled = () => mine !== working, terms = gridsum.parse(text, base);
-    const computation = model === "exact" ? new gridsum.RuleComputation(await ruleOf(base), terms)
+    const mine = working, cancelled = () => mine !== working, terms = gridsum.parse(text, rules[task]);
+    const computation = model === "exact" ? new gridsum.RuleComputation(await gridsum.ruleOf(task), terms)
       : new gridsum.PaperComputation(await gridsum.network(model), terms);
     return !cancelled() && await computation.complete(cancelled) && !cancelled() ? computation : null;
   }
@@ -52,19 +61,23 @@ gridsum.spoken.then(async (language) => {
   }
 
   // Shows a sum. What stands there stays, and stays in the address, until the new one is worked out.
-  async function show(text, { model = state.model, base = state.base, damage = "", play = !still(), remember = true } = {}) {
+  async function show(text, { model = state.model, task = state.task, damage = "", play = !still(), remember = true } = {}) {
+    task = meant(text, task);
+    if (task !== "add") model = "exact"; // the paper's networks do nothing else
     try {
       $("hero").setAttribute("aria-busy", "true");
       const patience = setTimeout(() => { hero.sentence.textContent = t("film.working"); }, PATIENCE_MS);
-      const computation = await compute(text, model, base).finally(() => clearTimeout(patience));
+      const computation = await compute(text, model, task).finally(() => clearTimeout(patience));
       if (!computation) return;
       complain("");
-      Object.assign(state, { sum: gridsum.brief(computation.terms), model, base, damage });
+      Object.assign(state, { sum: gridsum.brief(computation.terms, rules[task].sign), model, task, damage });
       $("sum").value = state.sum;
       $("model").value = model;
-      $("scores").textContent = gridsum.data.scores[model] ? t("model.scores", { model, ...gridsum.data.scores[model] }) : "";
-      $("base").value = base;
-      if (computation.rule) follow(computation.rule);
+      $("model").parentElement.hidden = task !== "add";
+      $("scores").textContent = task === "add" && gridsum.data.scores[model] ? t("model.scores", { model, ...gridsum.data.scores[model] }) : "";
+      $("task").value = task;
+      follow(computation.rule ?? adding);
+      for (const [element, key] of [["label[for=sum]", "top.sum"], ["#ask button", "top.add"]]) document.querySelector(element).textContent = rule.t(key);
       hero.show(computation, play ? null : computation.steps);
       figures.forEach((figure) => figure.sum?.(computation));
       if (remember) gridsum.remember(state);
@@ -125,18 +138,17 @@ gridsum.spoken.then(async (language) => {
       $("sum").value = value.slice(0, selectionStart) + gridsum.inALine(text) + value.slice(selectionEnd);
     });
     for (const button of document.querySelectorAll("#examples [data-sum], #examples [data-make]")) {
-      button.addEventListener("click", () => show(button.dataset.sum ?? thousand(), { base: 10 }).then(lookAtGrid));
+      button.addEventListener("click", () => show(button.dataset.sum ?? thousand(), { task: "add" }).then(lookAtGrid));
     }
     $("break").addEventListener("click", () => hero.scramble());
     $("model").append(...[{ name: "exact" }, ...gridsum.data.models].map(({ name }) => html("option", { value: name }, gridsum.hasText(`model.${name}`) ? t(`model.${name}`) : name)));
-    $("model").addEventListener("change", () => show(state.base === 10 ? state.sum : DEFAULT_SUM, { model: $("model").value, base: 10 }));
-    const bases = Object.keys(rules).map(Number);
-    $("base").append(...bases.map((base) => html("option", { value: base }, t("base.name", { base }))));
-    $("base").parentElement.hidden = bases.length < 2;
-    // The same numbers, written in the other base.
-    $("base").addEventListener("change", () => {
-      const base = Number($("base").value), terms = gridsum.parse(state.sum, state.base);
-      show(terms.map((term) => inBase(term, state.base, base)).join("+"), { base, model: "exact" });
+    $("model").addEventListener("change", () => show(state.sum, { model: $("model").value }));
+    $("task").append(...Object.entries(rules).map(([task, about]) => html("option", { value: task }, nameOf(about))));
+    // The same numbers, written in the other base; of another operation, an example.
+    $("task").addEventListener("change", () => {
+      const task = $("task").value, { base, sign } = rules[task], before = rules[state.task];
+      const [terms, from] = sign === before.sign ? [gridsum.parse(state.sum, before), before.base] : [EXAMPLES[sign].split(sign), 10];
+      show(terms.map((term) => inBase(term, from, base)).join(sign), { task, model: "exact" });
     });
     $("language").append(...Object.entries(gridsum.LANGUAGES).map(([name, title]) => html("option", { value: name, selected: name === language, lang: name }, title)));
     $("language").addEventListener("change", () => gridsum.chooseLanguage($("language").value));
@@ -154,8 +166,8 @@ gridsum.spoken.then(async (language) => {
     }
     if (wanted.sum === null && !first) return gridsum.refresh(state);
     const known = wanted.model === "exact" || gridsum.data.models.some(({ name }) => name === wanted.model);
-    return show(wanted.sum ?? DEFAULT_SUM, {
-      model: known ? wanted.model : "exact", base: wanted.base in rules ? wanted.base : 10, damage: wanted.damage,
+    return show(wanted.sum ?? EXAMPLES["+"], {
+      model: known ? wanted.model : "exact", task: wanted.task in rules ? wanted.task : "add", damage: wanted.damage,
       play: !still() && !section, remember: false,
     }).then(() => (hero.film ? null : instead()));
   }
@@ -163,7 +175,7 @@ gridsum.spoken.then(async (language) => {
   // An address that cannot be shown is explained, and another sum stands there.
   async function instead() {
     const why = $("message").textContent;
-    await show(DEFAULT_SUM, { model: "exact", base: 10, remember: false });
+    await show(EXAMPLES["+"], { model: "exact", task: "add", remember: false });
     complain(why);
   }
 

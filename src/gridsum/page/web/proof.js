@@ -89,7 +89,7 @@
         for (let beside = 0; beside < this.rule.base; beside += 1) {
           for (const right of this.#members([withDigit, ...other.slice(0, 1)], beside, carry)) {
             for (let x = 0; x < this.rule.base; x += 1) yield [withDigit, x, right, below, x + digit + carry];
-            yield [withPlus, this.rule.plus, right, below, digit + carry];
+            yield [withPlus, this.rule.signCell, right, below, digit + carry];
           }
           for (const right of this.#members([withPlus, withNothing, ...other.slice(1)], beside, carry)) {
             yield [withNothing, this.rule.empty, right, below, digit + carry];

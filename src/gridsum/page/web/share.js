@@ -8,10 +8,10 @@
   const REFRESH_MS = 150; // browsers refuse to change the address all the time
   let waiting = null;
 
-  function addressOf({ sum, model, base, damage, view }) {
+  function addressOf({ sum, model, task, damage, view }) {
     const said = new URLSearchParams();
     if (sum.length <= MOST_IN_ADDRESS) said.set("sum", sum);
-    if (base !== 10) said.set("base", base);
+    if (task !== "add") said.set("task", task);
     if (model !== "exact") said.set("model", model);
     if (damage && damage.length <= MOST_DAMAGE) said.set("damage", damage);
     if (view) said.set("view", view);
@@ -35,7 +35,7 @@
     const hash = location.hash.slice(1);
     const said = new URLSearchParams(hash.includes("=") ? hash : `view=${hash}`); // a link to a section has no “=”
     return {
-      sum: said.get("sum"), model: said.get("model") ?? "exact", base: Number(said.get("base") ?? 10), view: said.get("view"),
+      sum: said.get("sum"), model: said.get("model") ?? "exact", task: said.get("task") ?? "add", view: said.get("view"),
       damage: said.get("damage") ?? "",
     };
   }
@@ -75,9 +75,9 @@
 
   function paintOn(pen, player, frame, moment, progress) {
     const { paper, ink, quiet, words } = theme(), { width, height, inner } = frame, { computation, last } = player.film;
-    const { terms, answer } = computation, style = { font: words }, sum = gridsum.shorten(terms.join(" + "), 44);
+    const { terms, answer, rule } = computation, style = { font: words }, sum = gridsum.shorten(rule?.joined(terms) ?? terms.join(" + "), 44);
     pen.rect(0, 0, width, height, { fill: paper });
-    pen.text(width / 2, 30, t("share.headline"), { ...style, size: 22, fill: ink, weight: 600 });
+    pen.text(width / 2, 30, rule?.t("share.headline") ?? t("share.headline"), { ...style, size: 22, fill: ink, weight: 600 });
     pen.text(width / 2, 66, `${sum} = ${moment >= last ? gridsum.shorten(answer, 32) : "?"}`, { ...style, size: 19, fill: ink });
     pen.text(width / 2, height - 20, [home().replace(/^https?:\/\//, ""), `gridsum ${gridsum.data.version}`].filter(Boolean).join("  ·  "), { ...style, size: 14, fill: quiet });
     pen.move((width - inner.width) / 2, HEAD, () => player.paint(pen, moment, progress, inner));
@@ -125,10 +125,10 @@
 
   // All that happened: the sum, and the grid after every step.
   function toJson({ film }, { sum, model }) {
-    const { computation } = film, { size, steps, answer, exact, terms } = computation;
+    const { computation } = film, { size, steps, answer, exact, terms, rule } = computation;
     const kept = size.height * size.width * steps <= 2_000_000 ? Array.from({ length: steps + 1 }, (_, n) => n) : [steps];
     const frames = kept.map((n) => ({ n, rows: Array.from({ length: size.height }, (_, row) => rowOf(film, n, row)) }));
-    return JSON.stringify({ expression: `${terms.join("+")}=`, short: sum, answer, expected: exact, correct: answer === exact, model, steps, rows: size.height, columns: size.width, frames });
+    return JSON.stringify({ expression: `${terms.join(rule?.sign ?? "+")}=`, short: sum, answer, expected: exact, correct: answer === exact, model: rule?.model ?? model, steps, rows: size.height, columns: size.width, frames });
   }
 
   function rowOf({ scene }, n, row) {

@@ -126,7 +126,7 @@
     if (now.carry && begun === 1) drawCarry(pen, x, y, cell, old.carry ? 1 : t, now.stays);
   }
 
-  const symbolOf = ({ symbols, rule }, index) => (symbols[index] === rule.plus ? "+" : symbols[index] < rule.base ? gridsum.DIGITS[symbols[index]] : "");
+  const symbolOf = ({ symbols, rule }, index) => (symbols[index] === rule.signCell ? gridsum.shown(rule.sign) : symbols[index] < rule.base ? gridsum.DIGITS[symbols[index]] : "");
 
   // The symbol that was written into a cell never leaves it. Once the cell is at work it stands in the corner.
   function drawSymbol(pen, x, y, cell, symbol, begun, lit) {
@@ -166,13 +166,13 @@
 
   // Beside each row that is done: what it holds.
   function drawLabels(pen, film, place, step) {
-    const { quiet, accent, words } = theme(), { computation } = film, { terms } = computation;
+    const { quiet, accent, words } = theme(), { computation } = film, { terms, rule } = computation;
     const rows = gridsum.rowsOf(computation);
     for (let row = 0; row < terms.length; row += 1) {
       if (!rows.slice(row).every((last) => last <= step)) continue;
       const shown = terms.slice(0, terms.length - row);
       const many = shown.length > 3 || shown.join("").length > 14;
-      const label = row === 0 ? text("stage.answer") : many ? text("stage.first", { count: shown.length }) : shown.join(" + ");
+      const label = row === 0 ? text("stage.answer") : many ? rule.t("stage.first", { count: shown.length }) : rule.joined(shown);
       const [, y] = corner(place, row, 0);
       pen.text(place.left + place.columns * place.cell + 18, y + place.cell / 2, label, {
         size: 15, fill: row === 0 ? accent : quiet, font: words, anchor: "start",

@@ -1,6 +1,6 @@
 "use strict";
 // What the page says, in one language at a time; every language is a file in words/, with numbers as it writes them.
-globalThis.gridsum ??= { models: {} };
+globalThis.gridsum ??= { models: {}, tables: {} };
 {
   const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", zh: "中文" };
   const KEPT = "gridsum.language";

@@ -1,5 +1,10 @@
 """How one run of `exact` learned: its network at a dozen moments, small enough for the page to compute with.
 
+    python benchmarks/slider.py RUN/seed-0 > src/gridsum/shipped/training.js
+
+The run must have kept its weights, as one of this command does: gridsum train --variant exact --setting small
+--rule.hidden 64 --discovery.keep_epochs 1 --out RUN.
+
 A network is folded first: what a cell makes of each symbol, what bits show to those beside them, and FFN_3. Weights are
 rounded row by row. The page says which command trains the run again.
 """
@@ -7,6 +12,7 @@ rounded row by row. The page says which command trains the run again.
 import base64
 import json
 import shlex
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -21,7 +27,6 @@ from gridsum.config.fields import fields_of
 from gridsum.config.registry import find
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import WEIGHTS, Model, load_runs
-from gridsum.page.data import PageError
 from gridsum.training.discovery import at_step
 from gridsum.training.folders import kept_weights, read_outcome
 from gridsum.training.loop import held_out_problems
@@ -39,21 +44,13 @@ def training_script(folder: Path) -> str:
     """
     paths = sorted(folder.glob(kept_weights("*")), key=lambda path: int(path.stem.rpartition("-")[2]))
     kind = find("exact")
-    outcome = folder / kind.outcome
-    if len(paths) < 2 or not outcome.is_file():
-        raise PageError(
-            f"{folder} does not hold a finished run that kept its weights; train one: gridsum train --variant exact "
-            "--setting small --rule.hidden 64 --discovery.keep_epochs 1 --out RUN, and name its folder, RUN/seed-0"
-        )
     kept = [load_runs(str(folder), [path]) for path in (*paths, folder / WEIGHTS)]
     config, seed = kept[0].config, kept[0].seeds[0]
-    if not isinstance(config, ExactConfig) or not config.task.startswith("add"):
-        raise PageError(f"{folder} is not a run of exact that adds; the page shows how such a run learned")
     start = Model(str(folder), config, (seed,), kind.build(config, [seed]))
     steps = [int(path.stem.rpartition("-")[2]) * config.training.steps_per_epoch for path in paths]
     about = {
         "command": command(config, seed),
-        "device": read_outcome(outcome)["device"].partition(";")[0],
+        "device": read_outcome(folder / kind.outcome)["device"].partition(";")[0],
         "steps": config.steps,
         "batch": config.discovery.batch,
         "phases": _phases(config),
@@ -74,10 +71,7 @@ def training_script(folder: Path) -> str:
         script = f"gridsum.training = {json.dumps(about, separators=(',', ':'))};\n"
         if len(script) <= MOST_BYTES:
             return script
-    raise PageError(
-        f"three networks of {folder} take more than {MOST_BYTES:,} bytes on the page; train smaller ones "
-        "(--rule.hidden 64)"
-    )
+    raise SystemExit(f"three networks of {folder} take more than {MOST_BYTES:,} bytes; train smaller ones")
 
 
 def command(config: ExactConfig, seed: int) -> str:
@@ -148,3 +142,7 @@ def rounded(part: Tensor) -> bytes:
     kept = np.clip(np.ceil((np.log2(scales) - _SCALE_LOW) / _SCALE_STEP), 0, 65535).astype("<u2")
     used = 2.0 ** (kept * _SCALE_STEP + _SCALE_LOW)
     return kept.tobytes() + np.round(rows / used[:, None]).astype("i1").tobytes()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(training_script(Path(sys.argv[1])))
