@@ -54,7 +54,7 @@ def test_a_baseline_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(registry, "_registered", {})
     registry.register(COPIER)
     with pytest.raises(ConfigError, match="comes with gridsum"):
-        registry.register(Baseline("exact", "", "", Copier, COPIER.native, COPIER.matched))
+        registry.register(Baseline("exact", "", "", Copier, BRIEF, BRIEF))
     assert main(["train", "--variant", "copier", "--network.width", "4", "--seeds", "0,3", "--out", str(tmp_path)]) == 0
     scores = gridsum.evaluate(tmp_path, "2x1", samples=8)
     assert [(score.variant, score.seed, score.given) for score in scores] == [

@@ -8,7 +8,6 @@ its paper has it; a fleet of seeds is the same function mapped over stacked weig
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, make_dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -137,39 +136,33 @@ class Setting(NamedTuple):
     changes: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
 class Baseline(Trainable):
-    """A baseline by name, as an entry of the registry."""
+    """A baseline by name, as an entry of the registry.
+
+    `shape` is a frozen dataclass: the section `network` of its configuration. `numbers` are suites with the share of
+    whole results that its native setting has to reach, and where that comes from.
+    """
 
     solves = False
-    name: str
-    title: str
-    source: str
-    network: type[BaselineNetwork]
-    native: Setting
-    matched: Setting
-    shape: type | None = None
-    """A frozen dataclass: the section `network` of its configuration."""
-    numbers: tuple[tuple[str, float, str], ...] = ()
-    """Suites with the share of whole results that its native setting has to reach, and where that comes from."""
 
-    @cached_property
-    def config(self) -> type[BaselineConfig]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        section = [] if self.shape is None else [("network", self.shape, field(default_factory=self.shape))]
-        return make_dataclass("Config", section, bases=(BaselineConfig,), frozen=True)
-
-    @property
-    def meaning(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return f"{self.title}, {self.source}"
-
-    @property
-    def settings(self) -> dict[str, Mapping[str, Any]]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return {"matched": self.matched.changes, "native": self.native.changes}
-
-    @property
-    def given(self) -> dict[str, str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        parts = {"matched": self.matched.given, "native": self.native.given}
-        return {f"{self.name}/{setting}": ", ".join(given) or "nothing" for setting, given in parts.items()}
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        source: str,
+        network: type[BaselineNetwork],
+        native: Setting,
+        matched: Setting,
+        shape: type | None = None,
+        numbers: Sequence[tuple[str, float, str]] = (),
+    ) -> None:
+        self.name, self.title, self.source, self.network, self.numbers = name, title, source, network, numbers
+        section = [] if shape is None else [("network", shape, field(default_factory=shape))]
+        self.config = make_dataclass("Config", section, bases=(BaselineConfig,), frozen=True)
+        self.meaning = f"{title}, {source}"
+        settings = {"matched": matched, "native": native}
+        self.settings = {name: setting.changes for name, setting in settings.items()}
+        self.given = {name: ", ".join(setting.given) or "nothing" for name, setting in settings.items()}
 
     def configure(
         self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
@@ -194,7 +187,7 @@ class Baseline(Trainable):
     def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
         from gridsum.baselines.fleet import BaselineSubject
 
-        yield BaselineSubject(model)
+        yield BaselineSubject(model, self.given[model.config.setting])
 
 
 def find_baseline(name: str) -> Baseline:

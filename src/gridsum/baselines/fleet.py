@@ -147,8 +147,14 @@ def _asked(network: BaselineNetwork, problem: Problem, given: Tensor | None) -> 
 class BaselineSubject(Subject):
     """Trained runs of a baseline; its records say what it was given and what it took."""
 
-    def __init__(self, model: Model) -> None:
-        self.model, self.name, self.variant, self.seeds = model, model.name, model.config.label, model.seeds
+    def __init__(self, model: Model, given: str) -> None:
+        self.given, self.model, self.name, self.variant, self.seeds = (
+            given,
+            model,
+            model.name,
+            model.config.label,
+            model.seeds,
+        )
         self.task, self.device = model.task, next(model.network.parameters()).device
         self.seconds, self.held_out = _logged(model.paths, model.seeds)
 
@@ -162,7 +168,7 @@ class BaselineSubject(Subject):
     def about(self, run: int) -> dict[str, Any]:
         config = self.model.config
         return {
-            "given": self.model.kind.given[config.label],
+            "given": self.given,
             "parameters": parameter_count(self.model.network),
             "problems_seen": config.steps * config.training.batch,
             "training_seconds": self.seconds,

@@ -12,7 +12,7 @@ Another package adds one by `register`, or names it in its pyproject.toml::
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -86,8 +86,6 @@ class Trainable(ABC):
     config: type[Any]
     settings: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     """Named ways to train it, as what they change of its configuration."""
-    given: Mapping[str, str] = MappingProxyType({})
-    """By label, what it is given beside results, where that is told in records."""
     may_change: str = "training.epochs"
     """The fields that may be asked for otherwise on resuming."""
     outcome: str = ""
@@ -180,9 +178,9 @@ def find(name: str) -> Trainable:
     if name in _registered:
         return _registered[name]
     if name in VARIANTS:
-        return _imported(_PAPER)(name)
+        return EntryPoint(name, _PAPER, _GROUP).load()(name)
     if name in _SHIPPED:
-        return _imported(_SHIPPED[name])
+        return EntryPoint(name, _SHIPPED[name], _GROUP).load()
     offered = _offered()
     if name not in offered:
         hint = did_you_mean(name, names(), f"the variants are {', '.join(names())}")
@@ -197,12 +195,5 @@ def read_config(data: Any) -> Any:
     return from_dict(find(str(data.get("variant", "base"))).config, data)
 
 
-def _imported(place: str) -> Any:
-    module, _, attribute = place.partition(":")
-    return getattr(import_module(module), attribute)
-
-
-def _offered() -> dict[str, Any]:
-    from importlib.metadata import entry_points
-
+def _offered() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=_GROUP)}

@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any, TypeVar
 
 from gridsum.config.fields import fields_of, override
+from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find
 from gridsum.evaluation.suites import Suite
 from gridsum.study.jobs import Asked, Job, PlannedRun, Sheet, jobs_of, outcomes_of
@@ -19,10 +20,6 @@ from gridsum.training.folders import read_metrics
 
 _MOST = 10_000
 Configuration = TypeVar("Configuration")
-
-
-class SweepError(ValueError):
-    """A sweep that cannot be made; the message says what to mend."""
 
 
 def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -33,7 +30,7 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 def configurations(base: Configuration, changes: Sequence[Mapping[str, Any]]) -> dict[str, Configuration]:
     """The configurations of a sweep by name; a name says what is changed."""
     if not 0 < len(changes) <= _MOST:
-        raise SweepError(f"a sweep has 1 to {_MOST:,} configurations, not {len(changes):,}")
+        raise ConfigError(f"a sweep has 1 to {_MOST:,} configurations, not {len(changes):,}")
     digits = len(str(len(changes) - 1))
     found = {}
     for index, change in enumerate(changes):
@@ -74,7 +71,7 @@ def parse_axis(config: Any, text: str) -> tuple[str, list[str]]:
     """`training.learning_rate=1e-3,3e-4` as a field and its values; values of a field with commas are split by `;`."""
     name, _, values = text.partition("=")
     if not values:
-        raise SweepError(f"{text!r} has no values; write FIELD=VALUE,VALUE")
+        raise ConfigError(f"{text!r} has no values; write FIELD=VALUE,VALUE")
     if name not in fields_of(config):
         override(config, {name: values})  # which says what fields there are
     many = values.split(";") if ";" in values or isinstance(fields_of(config)[name][1], tuple) else values.split(",")
