@@ -15,11 +15,10 @@ from gridsum.cli.table import TABLES as DESCRIBED_TABLES
 from gridsum.config.fields import fields_of
 from gridsum.config.paper import Config
 from gridsum.config.variants import VARIANTS
-from gridsum.evaluation.solving import PLACEMENT_RULES
+from gridsum.data.answers import HALTING_RULES, PLACEMENT_RULES
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.version import __version__
-from gridsum.model.inference import HALTING_RULES
 from tests.children import as_new, in_child
 from tests.children import command as work_of
 from tests.oracles.column_addition import column_addition

@@ -70,6 +70,7 @@ OPTIONS = {
     "figure steps 12-3 --out a.svg": "only sums of non-negative",
     "figure halting --model exact --out a.svg": "does not decide by chance when to halt",
     "figure attention --model exact --out a.svg": "needs a network of the paper",
+    "figure ring --model exact --out a.svg": "exact is a run of exact; only the paper's networks have a ring",
     f"figure steps {'1' * 90} --out a.svg": "too large for a picture",
     "figure film 58+67": "no file to write to; add --out film.gif",
     "page": "required: --out",

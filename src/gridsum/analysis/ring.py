@@ -20,7 +20,7 @@ from torch import Tensor
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.inference import default_rule, infer
-from gridsum.model.rollout import Start, unroll
+from gridsum.model.rollout import Network, Start, unroll
 from gridsum.model.store import Model
 from gridsum.ops.grids import GridSize
 from gridsum.tasks import FIRST_DIGIT, find
@@ -95,6 +95,8 @@ class Ring:
 def digit_vectors(model: Model, problems: int = 64, seed: int = 0) -> list[DigitVectors]:
     """Those of every run of `model` on problems drawn from its own task, halted without chance."""
     network, task = model.network, model.config.task
+    if not isinstance(network, Network):
+        raise RingError(f"{model.name} is a run of {model.config.variant}; only the paper's networks have a ring")
     if task.task.alphabet.base != DIGITS:
         raise RingError(f"the ring is one of {DIGITS} digits, and {model.name} was trained on {task.name}")
     space = Space(task.terms, task.digits)

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 from gridsum.api.options import ModelError, SolveOptions, read_expression, read_expressions
 from gridsum.api.traces import Trace
-from gridsum.data.answers import Answer
+from gridsum.data.answers import Answer, HaltingRule, PlacementRule
 from gridsum.tasks import Task
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from gridsum.evaluation.solving import PlacementRule
-    from gridsum.model.inference import HaltingRule
     from gridsum.model.inside import Outputs
     from gridsum.model.store import Model as Runs
 
@@ -73,13 +71,13 @@ class Model(ABC):
 
     @overload
     def solve(  # type: ignore[overload-overlap]
-        self, expressions: str, *, halting: "HaltingRule | None" = None, placement: "PlacementRule" = "auto",
+        self, expressions: str, *, halting: HaltingRule | None = None, placement: PlacementRule = "auto",
         seed: int = 0, network: bool = False,
     ) -> Answer: ...  # fmt: skip
 
     @overload
     def solve(
-        self, expressions: Iterable[str], *, halting: "HaltingRule | None" = None, placement: "PlacementRule" = "auto",
+        self, expressions: Iterable[str], *, halting: HaltingRule | None = None, placement: PlacementRule = "auto",
         seed: int = 0, network: bool = False,
     ) -> list[Answer]: ...  # fmt: skip
 
@@ -87,8 +85,8 @@ class Model(ABC):
         self,
         expressions: str | Iterable[str],
         *,
-        halting: "HaltingRule | None" = None,
-        placement: "PlacementRule" = "auto",
+        halting: HaltingRule | None = None,
+        placement: PlacementRule = "auto",
         seed: int = 0,
         network: bool = False,
     ) -> Answer | list[Answer]:
@@ -111,8 +109,8 @@ class Model(ABC):
         self,
         expression: str,
         *,
-        halting: "HaltingRule | None" = None,
-        placement: "PlacementRule" = "auto",
+        halting: HaltingRule | None = None,
+        placement: PlacementRule = "auto",
         seed: int = 0,
     ) -> Trace:
         """All that happens inside while a sum is worked out; takes what `solve` takes.
@@ -130,8 +128,8 @@ class Model(ABC):
         names: str | Iterable[str] | None = None,
         patch: "Outputs | None" = None,
         *,
-        halting: "HaltingRule | None" = None,
-        placement: "PlacementRule" = "auto",
+        halting: HaltingRule | None = None,
+        placement: PlacementRule = "auto",
         seed: int = 0,
     ) -> "tuple[Answer, dict[str, Any]]":
         """The answer of the network, and what its parts put out, by their names in `network.named_modules()`.
@@ -184,10 +182,6 @@ class Model(ABC):
     def read(self, expression: str) -> tuple[str, ...]:
         """The terms of an expression, as this model's task has them."""
         return read_expression(expression, self.task)
-
-    def __call__(self, expression: str) -> str:
-        """A model is a function from text to text, as a solver of your own may be."""
-        return self.solve(expression).answer
 
     @abstractmethod
     def check(self, options: SolveOptions) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gridsum.api.models import Between, Model
 from gridsum.api.options import ModelError, SolveOptions
 from gridsum.api.traces import Trace
-from gridsum.data.answers import Answer
+from gridsum.data.answers import HALTING_RULES, Answer
 
 if TYPE_CHECKING:
     from gridsum.model.store import Model as Runs
@@ -23,8 +23,6 @@ class PaperModel(Model):
 
     @property
     def halting_rules(self) -> dict[str, str]:
-        from gridsum.model.inference import HALTING_RULES
-
         return {**HALTING_RULES[self.network.config.halting]}
 
     def check(self, options: SolveOptions) -> None:

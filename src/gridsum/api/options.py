@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gridsum.data.answers import HaltingRule, PlacementRule
 from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError, Task
-
-if TYPE_CHECKING:
-    from gridsum.evaluation.solving import PlacementRule
-    from gridsum.model.inference import HaltingRule
 
 
 class ModelError(ValueError):
@@ -20,8 +17,8 @@ class ModelError(ValueError):
 class SolveOptions:
     """How a model solves; by default as it was trained to."""
 
-    halting: "HaltingRule | None" = None
-    placement: "PlacementRule" = "auto"
+    halting: HaltingRule | None = None
+    placement: PlacementRule = "auto"
     seed: int = 0
     """Random seed for sampled halting."""
     network: bool = False

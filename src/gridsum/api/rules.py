@@ -63,7 +63,7 @@ class RuleModel(Model):
 
     @property
     def halting_rules(self) -> dict[str, str]:
-        return {FIXED_POINT: "halt when a step changes nothing"}
+        return {FIXED_POINT: "when a step changes nothing"}
 
     def prove(self) -> "Proof":
         """Whether its rule is right for any number of terms of any length (`gridsum.prove`)."""

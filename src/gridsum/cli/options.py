@@ -13,6 +13,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from gridsum.data.answers import HALTING_RULES, PLACEMENT_RULES
 from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean, meant
 
 Options = argparse.Namespace
@@ -191,19 +192,13 @@ def add_model(parser: Parser, form: str = "--model MODEL", within: Any = None) -
 
 
 def add_rules(parser: Parser, seed: str = "random seed for sampled halting") -> None:
-    """How a network halts and how its input is placed. The names stand here too, to be told without torch."""
-    parser.option(
-        "--halting sampled|median|fixed",
-        "when to stop. sampled: at step n with probability λ_n, as the paper does (seeded); median: at the first "
-        "step by which it is more likely to have halted than not; fixed: after the number of steps the model was "
-        "trained with (default: what the model was trained for: fixed or sampled)",
-    )
-    parser.option(
-        "--placement auto|soft|hard",
-        "how symbols get onto the grid. soft: spread as the action probabilities say, as in training; hard: by the "
-        "most probable action, in time linear in the length; auto: soft, but hard for sums too long for it",
-        default="auto",
-    )
+    """How a network halts and how its input is placed."""
+    halting = {rule: meaning for rules in HALTING_RULES.values() for rule, meaning in rules.items()}
+    when, how = ("; ".join(f"{rule}: {told}" for rule, told in rules.items()) for rules in (halting, PLACEMENT_RULES))
+    default = "default: what the model was trained for: fixed or sampled"
+    parser.option(f"--halting {'|'.join(halting)}", f"when to stop. {when} ({default})")
+    told = f"how symbols get onto the grid. {how}"
+    parser.option(f"--placement {'|'.join(PLACEMENT_RULES)}", told, default="auto")
     parser.option("--seed N", seed, type=whole_number(0, 2**63), default=0)
 
 

@@ -1,15 +1,31 @@
-"""What a model said to one expression."""
+"""What a model said to one expression, and the ways in which it can be asked."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gridsum.tasks import Task
 
 DESCRIBED = ("expression", "answer", "expected", "correct", "steps", "halting", "placement", "capped", "model")
 """What is told of an answer."""
+HaltingRule = Literal["sampled", "median", "fixed"]
+HALTING_RULES: dict[str, dict[HaltingRule, str]] = {
+    "ponder": {
+        "sampled": "at step n with probability λ_n, as the paper does (seeded)",
+        "median": "at the first step by which it is more likely to have halted than not",
+    },
+    "fixed": {"fixed": "after the number of steps the model was trained with"},
+}
+"""When each kind of network can halt, its own rule first."""
 FIXED_POINT = "fixed-point"
 """How a rule halts."""
+PlacementRule = Literal["auto", "soft", "hard"]
+PLACEMENT_RULES: dict[PlacementRule, str] = {
+    "auto": "soft, but hard for sums too long for it",
+    "soft": "spread as the action probabilities say, as in training",
+    "hard": "by the most probable action, in time linear in the length",
+}
+"""How symbols get onto the grid of a network."""
 _SHOWN = 60
 """Characters of a long answer that its short form shows."""
 

@@ -14,15 +14,15 @@ from torch import Tensor
 
 from gridsum.automaton.solve import solve_many
 from gridsum.automaton.table import RuleTable
-from gridsum.data.answers import FIXED_POINT, shortened
+from gridsum.data.answers import FIXED_POINT, HaltingRule, PlacementRule, shortened
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
 from gridsum.evaluation.records import EXTERNAL, NOTHING, OnGrid, Record
 from gridsum.evaluation.solvers import NoAnswer, Solver, ask, takes_list
-from gridsum.evaluation.solving import PlacementRule, choose_placement, infer_in_parts
+from gridsum.evaluation.solving import choose_placement, infer_in_parts
 from gridsum.evaluation.suites import BATCH, Suite
 from gridsum.io.version import __version__
-from gridsum.model.inference import HaltingRule, Outcome, check_rule, default_rule
+from gridsum.model.inference import Outcome, check_rule, default_rule
 from gridsum.model.store import Model
 from gridsum.ops.grids import GridSize
 from gridsum.tasks import PAD, Task, find

@@ -8,10 +8,10 @@ from zlib import crc32
 import torch
 from torch import Tensor
 
-from gridsum.data.answers import Answer, answered
+from gridsum.data.answers import PLACEMENT_RULES, Answer, HaltingRule, PlacementRule, answered
 from gridsum.data.problems import batch_of
 from gridsum.data.streams import Stream
-from gridsum.model.inference import HaltingRule, Outcome, Watch, default_rule, infer
+from gridsum.model.inference import Outcome, Watch, default_rule, infer
 from gridsum.model.inside import Trace, trace_of
 from gridsum.model.rollout import Moment, Network
 from gridsum.model.store import Model
@@ -19,12 +19,6 @@ from gridsum.ops.costs import check_memory, check_time, solving_bytes, solving_s
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
 
-PlacementRule = Literal["auto", "soft", "hard"]
-PLACEMENT_RULES: dict[str, str] = {
-    "auto": "soft where that is quick, hard for sums too long for it",
-    "soft": "every symbol spread over the cells as its action probabilities say, as in training",
-    "hard": "every symbol's most probable action taken; cost linear in the length",
-}
 # Soft placement costs symbols × cells. Up to here that is about a second on one CPU core.
 _SOFT_WORK = 2 * 10**8
 # Problems are computed together while their grids hold at most so many cells. A GPU is slow where that is few, so

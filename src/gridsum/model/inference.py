@@ -2,23 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
 
 import torch
 from torch import Tensor
 
+from gridsum.data.answers import HALTING_RULES, HaltingRule
 from gridsum.model.rollout import WORTH_LEAVING, Moment, Network, Start, form_of, unroll
 from gridsum.ops.grids import GridSize
-
-HaltingRule = Literal["sampled", "median", "fixed"]
-HALTING_RULES: dict[str, dict[HaltingRule, str]] = {
-    "ponder": {
-        "sampled": "halt at step n with probability λ_n, as the paper does (seeded)",
-        "median": "halt at the first step where halting has become more likely than not (deterministic)",
-    },
-    "fixed": {"fixed": "halt after the number of steps the model was trained with (deterministic)"},
-}
-"""The rules that each kind of network can follow, its own first, and what each means."""
 
 Watch = Callable[[Moment], None]
 """Is shown every moment from G_0 on; may raise to give the work up."""

@@ -62,15 +62,11 @@ def save_run(path: Path, network: nn.Module, run: int, config: Any, seed: int) -
     write_atomically(path, seal({name: tensor[run] for name, tensor in network.state_dict().items()}, about))
 
 
-def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cpu", of: type[Any] = object) -> Model:
-    """The runs in `paths`, which share one configuration, as one model, whose network must be one `of` this class."""
+def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cpu") -> Model:
+    """The runs in `paths`, which share one configuration, as one model."""
     states, configs, seeds = zip(*map(_read, paths), strict=True)
     config, kind = configs[0], find(configs[0].variant)
     shapes = kind.build(config, [])
-    if not isinstance(shapes, of):
-        raise StoreError(
-            f"{paths[0]} is a run of {config.variant}; this looks inside the paper's networks, such as base"
-        )
     for path, other, state in zip(paths, configs, states, strict=True):
         same = getattr(config, "model", None) == getattr(other, "model", None)
         if type(other) is not type(config) or other.learns.name != config.learns.name or not same:
@@ -128,9 +124,9 @@ def locate(name: str) -> list[Path]:
     raise StoreError(f"unknown model {name!r}, and no such folder; {mend}")
 
 
-def load(name: str, device: torch.device | str = "cpu", of: type[Any] = object) -> Model:
+def load(name: str, device: torch.device | str = "cpu") -> Model:
     """The model, of one or several runs, that `name` means (see `locate`)."""
-    return load_runs(name, locate(name), device, of)
+    return load_runs(name, locate(name), device)
 
 
 def facts(model: Model) -> dict[str, Any]:

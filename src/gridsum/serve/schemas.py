@@ -4,8 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gridsum.evaluation.solving import PlacementRule
-from gridsum.model.inference import HaltingRule
+from gridsum.data.answers import HaltingRule, PlacementRule
 
 _SUM = r"^\s*[0-9]+\s*(\+\s*[0-9]+\s*)*(=\s*)?$"
 """A sum of the models that come with gridsum; another model reads those of its own task."""
