@@ -30,7 +30,9 @@ def _records(scores: list[tuple[tuple[int, int], tuple[int, int]]]) -> list[Reco
 
 @given(st.lists(st.tuples(score, score), min_size=1, max_size=6))
 def test_no_run_is_better_than_the_chosen_one(scores: list[tuple[tuple[int, int], tuple[int, int]]]):
-    chosen = choose(_records(scores))
+    records = _records(scores)
+    chosen = choose(records, range(len(scores)))
+    assert choose(records[1:], range(len(scores))) == {}, "not all are validated"
     assert list(chosen) == list(AIMS)
     for place, seed in enumerate(chosen.values()):
         best = scores[seed][place]
@@ -39,7 +41,7 @@ def test_no_run_is_better_than_the_chosen_one(scores: list[tuple[tuple[int, int]
 
 
 def test_characters_decide_where_no_result_is_right():
-    assert choose(_records([((0, 5), (1, 0)), ((0, 9), (0, 20))])) == {"digits": 1, "terms": 0}
+    assert choose(_records([((0, 5), (1, 0)), ((0, 9), (0, 20))]), (0, 1)) == {"digits": 1, "terms": 0}
 
 
 def test_of_the_runs_proved_after_the_fewest_rounds_the_one_with_the_largest_margin_is_chosen():

@@ -7,6 +7,7 @@ results are right and some are not, because they tell most, and of these the che
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from gridsum.evaluation.evaluate import PaperSubject, RuleSubject, evaluate
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import find
-from gridsum.model.store import Model, load_runs
+from gridsum.model.store import load_runs
 
 # Another processor rounds otherwise: a network that is undecided about a symbol then answers otherwise.
 _SHARE = 0.02
@@ -32,15 +33,8 @@ class Part(NamedTuple):
 
     whole: Record
     number: int | None
-
-    @property
-    def known(self) -> Record:
-        """What the record says of this part alone."""
-        if self.number is None or self.whole.batches is None:
-            return self.whole
-        batch = self.whole.batches[self.number]
-        counts = {name: getattr(batch, name) for name in _COUNTS}
-        return replace(self.whole, samples=batch.problems, batches=(batch,), **counts)
+    known: Record
+    """What the record says of this part alone."""
 
     @property
     def cost(self) -> float:
@@ -65,33 +59,30 @@ class Checked(NamedTuple):
 
 def parts(records: Iterable[Record]) -> list[Part]:
     """All parts of all records, in the order they are looked at."""
-    found = [Part(record, n) for record in records for n in (range(len(record.batches)) if record.batches else [None])]
+    found = []
+    for record in records:
+        for number, batch in enumerate(record.batches or ()):
+            counts = {name: getattr(batch, name) for name in _COUNTS}
+            found.append(Part(record, number, replace(record, samples=batch.problems, batches=(batch,), **counts)))
+        if not record.batches:
+            found.append(Part(record, None, record))
     return sorted(found, key=lambda part: (part.number or 0, part.whole.seq in (0, 1), part.cost))
 
 
 def check(folder: Path, device: torch.device) -> Iterator[tuple[Checked, int]]:
     """Measure the models of a folder again, part by part; with each, how many parts there are."""
     weights = {path.stem: path.with_suffix(".safetensors") for path in sorted(folder.glob("*.jsonl"))}
-    known = [r for name, path in weights.items() if path.exists() for r in read([folder / f"{name}.jsonl"])]
-    models: dict[str, Model] = {}
-    asked = parts(known)
+    asked = parts(r for name, path in weights.items() if path.exists() for r in read([folder / f"{name}.jsonl"]))
+    load = cache(lambda name: load_runs(name, [weights[name]], device))
     for part in asked:
-        name = part.whole.model
-        if part.whole.variant != "exact" and name not in models:
-            models[name] = load_runs(name, [weights[name]], device)
-        yield Checked(part, _measured(part, models.get(name), folder)), len(asked)
-
-
-def _measured(part: Part, model: Model | None, folder: Path) -> Record:
-    record = part.whole
-    (suite,) = find(record.suite)
-    only = None if part.number is None else [part.number]
-    if model is None:
-        subject = RuleSubject(record.model, read_rule(folder / f"{record.model}.rule.json"), record.seed)
-    else:
-        subject = PaperSubject(model, record.halting, record.placement, record.grids)  # type: ignore[arg-type]
-    (again,) = evaluate(subject, suite, record.samples, record.evaluation_seed, only=only)
-    return again
+        record, only = part.whole, None if part.number is None else [part.number]
+        if record.variant == "exact":
+            subject = RuleSubject(record.model, read_rule(folder / f"{record.model}.rule.json"), record.seed)
+        else:
+            subject = PaperSubject(load(record.model), record.halting, record.placement, record.grids)  # type: ignore[arg-type]
+        (suite,) = find(record.suite)
+        (again,) = evaluate(subject, suite, record.samples, record.evaluation_seed, only=only)
+        yield Checked(part, again), len(asked)
 
 
 def account(found: Sequence[Checked]) -> Table:

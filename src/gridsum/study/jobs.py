@@ -139,8 +139,7 @@ class PlannedRun:
     def chosen(self, folder: Path) -> dict[str, int]:
         """The best seed for each aim; empty while not all runs are validated."""
         validation = next(sheet for sheet in self.sheets if sheet.stage == "validate")
-        whole = not validation.missing(folder, self.seeds)
-        return choose([*validation.records(folder, self.seeds).values()]) if whole else {}
+        return choose([*validation.records(folder, self.seeds).values()], self.seeds)
 
     def finished(self, folder: Path) -> bool:
         return self.done(folder) == self.total

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from gridsum.config.paper import Config
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
-from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import write_atomically
 from gridsum.model.store import WEIGHTS
 from gridsum.study import rule
@@ -68,13 +67,9 @@ class Results:
         return self.trained.get(overtrained_name(variant))
 
     def chosen(self, name: str) -> dict[str, int]:
-        """The best seed of a training run for each aim; empty where not every run has been validated on both."""
+        """The best seed of a training run for each aim; empty where not every run has been validated."""
         trained = self.trained.get(name)
-        if trained is None:
-            return {}
-        wanted = {(seed, suite.name) for seed in trained.seeds for suite in COLLECTIONS["validation"]}
-        whole = {(record.seed, record.suite) for record in trained.validation} >= wanted
-        return choose(trained.validation) if whole else {}
+        return choose(trained.validation, trained.seeds) if trained else {}
 
     def standing_for(self, variant: str) -> Run | None:
         """The run of a variant that is compared, drawn and shipped; None while its runs are not validated.

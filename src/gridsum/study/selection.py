@@ -1,6 +1,7 @@
 """Which of the trained runs are best, judged on problems that no table reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -17,8 +18,10 @@ def merit(records: Sequence[Record]) -> tuple[float, float]:
     return fmean(record.seq for record in records), fmean(record.char for record in records)
 
 
-def choose(records: Sequence[Record]) -> dict[str, int]:
-    """The seed of the best run for each aim."""
+def choose(records: Sequence[Record], seeds: Iterable[int]) -> dict[str, int]:
+    """The seed of the best run for each aim; empty where not all of these runs have been validated on both."""
+    if not {(record.seed, record.suite) for record in records} >= {*product(seeds, AIMS.values())}:
+        return {}
     return {aim: best([record for record in records if record.suite == suite]) for aim, suite in AIMS.items()}
 
 
