@@ -380,6 +380,8 @@ def test_a_task_is_solved_by_the_rule_that_ships_for_it(tmp_path: Path, capsys: 
     assert main(["prove", "--model", str(tmp_path / "rule.json")]) == 0
     assert main(["solve", "--task", "subtract", "900-1-23"]) == 0
     assert capsys.readouterr().out.endswith("\n876\n")
+    assert main(["evaluate", "--model", "add-base8", "subtract", "--suite", "2x5", "--samples", "8"]) == 0
+    assert capsys.readouterr().out.count("1.0 (0.675–1.000)") == 2
     assert main(["solve", "--task", "max", "5^3"]) == 2
     assert "no rule for the task max comes with gridsum" in capsys.readouterr().err
     assert main(["rule", "--task", "subtract:base=2"]) == 0

@@ -13,7 +13,10 @@ def construct(task: Task) -> RuleTable:
     """A state is a digit with what is carried, shown or, where a 0 may lead a number, left blank."""
     rows, alphabet = Rows.of(task), task.alphabet
     row, base, blank = rows.row, rows.base, ((0, rows.row.nothing), True)
-    states, after = [blank], {}
+    states, after, meanings = [blank], {}, set[tuple[int, int]]()
+    for _, meaning in rows.cases():  # each takes a state at least
+        meanings.add(meaning)
+        _refuse_beyond_a_table(task, len(meanings))
     known = 0
     while known < len(states):
         known = len(states)
@@ -25,8 +28,7 @@ def construct(task: Task) -> RuleTable:
             leads = rows.none(meaning) and (row.rightward or own is None or beside is not None)
             after[own, beside, below] = (meaning, False), (meaning, leads)
             states += [state for state in dict.fromkeys(after[own, beside, below]) if state not in states]
-            if len(states) > MOST_STATES:
-                raise TableError(f"by hand, {task.name} takes more than {MOST_STATES} states; choose a smaller base")
+            _refuse_beyond_a_table(task, len(states))
     outside, number = len(states), {state: place for place, state in enumerate(states)}
     steps = np.zeros((len(alphabet.cell_symbols), *[outside + 1] * 3), np.uint8)
     # A 0 leads a number if nothing is left of it; where carries go right, its own carry says that, but for the last 0.
@@ -41,3 +43,8 @@ def construct(task: Task) -> RuleTable:
     outputs = (PAD if hides else FIRST_DIGIT + digit for (digit, _), hides in states)
     bits, actions = (outside - 1).bit_length(), usual_actions(alphabet)
     return RuleTable(bits, tuple(range(outside)), steps, tuple(outputs), actions, task)
+
+
+def _refuse_beyond_a_table(task: Task, states: int) -> None:
+    if states > MOST_STATES:
+        raise TableError(f"by hand, {task.name} takes more than {MOST_STATES} states; choose a smaller base")

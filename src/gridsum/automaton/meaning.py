@@ -88,14 +88,11 @@ def meaning_of(table: RuleTable) -> Meaning:
                 found = Sum(check.reads[state] or 0, known.meaning_of[kind][state][1])
                 sums[context[0], place.below, place.carry].add(found)
     states = tuple(_state(check, known, number, pattern) for number, pattern in enumerate(table.states))
-    digits, row = range(check.rule.base), check.rule.row
-    cases, carries = dict[Case, Sum](), [0]
-    for carry in carries:  # which grow as they are found
-        for own, below in product((*digits, None), (None, *digits)):
-            if wanted := row.column(own, below, carry):
-                carries += {wanted[1]} - set(carries)
-                if own is not None and (below is not None or (own, below, carry) in sums):
-                    cases[own, below, carry] = Sum(*wanted)
+    cases = {
+        (own, below, carry): Sum(*wanted)
+        for (own, below, carry), wanted in check.rule.cases()
+        if own is not None and (below is not None or (own, below, carry) in sums)
+    }
     return Meaning(check, states, _carry_bits(table.bits, states, check.rule.base), dict(sums), cases)
 
 

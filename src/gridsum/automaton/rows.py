@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from gridsum.tasks import RowRule, Task, TaskError
@@ -70,6 +71,15 @@ class Rows:
                 f"the task {task.name} has no row rule, so nothing can be checked; add, subtract, times and max do"
             )
         return (Adding if task.row.coq == "addition" else Rows)(task.alphabet.base, task.row)
+
+    def cases(self) -> Iterator[tuple[tuple[int | None, int | None, int], Meaning]]:
+        """Own digit, digit below and carry, with what the column makes of them; for all carries that come about."""
+        digits, carries = range(self.base), [0]
+        for carry in carries:  # which grow as they are found
+            for own, below in product((*digits, None), (None, *digits)):
+                if meaning := self.row.column(own, below, carry):
+                    carries += [meaning[1]] if meaning[1] not in carries else []
+                    yield (own, below, carry), meaning
 
     def value(self, place: Place) -> Meaning | None:
         """What a cell means: its own digit in the first term, else as the rule says; None where this never happens."""

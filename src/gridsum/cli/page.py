@@ -20,7 +20,6 @@ def add_options(parser: Parser) -> None:
     parser.option("--model MODEL...", told)
     told = "where the page will be found; previews of links to it then have a picture"
     parser.option("--address URL", told, type=_address)
-    parser.option("--source URL", "where gridsum's source is found; the page then links to it", type=_address)
 
 
 def _address(text: str) -> str:
@@ -39,7 +38,7 @@ def run(options: Options) -> int:
 
     models = [load(name) for name in dict.fromkeys(options.model or [INSIDE_MODEL]) if name != DEFAULT_MODEL]
     networks = [model.runs for model in models if isinstance(model, PaperModel)]
-    files = site(networks, options.address, options.source)
+    files = site(networks, options.address)
     for name, content in files.items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -28,12 +28,10 @@ PARTS = {"weights": ".js", "inside": ".inside.js"}
 _PREVIEW = 'content="preview.png"'
 
 
-def site(models: Sequence[Model], address: str | None = None, source: str | None = None) -> dict[str, bytes]:
-    """The whole page, with networks of one run beside the rules.
-
-    `address` is where it will be found, for previews of links; `source` where gridsum's source is found.
-    """
-    files = static_files(models, address, source=source)
+def site(models: Sequence[Model], address: str | None = None) -> dict[str, bytes]:
+    """The whole page, with networks of one run beside the rules; `address` is where it will be found, for previews of
+    links."""
+    files = static_files(models, address)
     for model in models:
         for part, ending in PARTS.items():
             files[f"models/{file_of(model.name)}{ending}"] = network_script(model, part).encode()
@@ -47,9 +45,7 @@ def file_of(name: str) -> str:
     return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def static_files(
-    models: Sequence[Model], address: str | None = None, api: bool = False, source: str | None = None
-) -> dict[str, bytes]:
+def static_files(models: Sequence[Model], address: str | None = None, api: bool = False) -> dict[str, bytes]:
     """All but the networks' own files."""
     web = [path for path in WEB.iterdir() if path.is_file() and (api or not path.name.startswith("docs."))]
     files = {path.name: path.read_bytes() for path in sorted([*web, SHIPPED / TRAINING])}
@@ -59,7 +55,6 @@ def static_files(
     page = filled(files["index.html"].decode(), words("en"), facts)
     if address is not None:
         page = page.replace(_PREVIEW, f'content="{address.rstrip("/")}/preview.png"')
-    documents = None if source is None else f"{source.rstrip('/')}/blob/main/docs/exact.md"
     about = {
         "version": __version__,
         "facts": facts,
@@ -70,7 +65,6 @@ def static_files(
         "scores": {name: _scores(name) for name in (DEFAULT_MODEL, *(model.name for model in models))},
         "api": api,
         "address": address,
-        "links": {"source": source, "documents": documents},
     }
     for language in LANGUAGES:
         content = json.dumps(words(language), ensure_ascii=False, separators=(",", ":"))

@@ -181,10 +181,6 @@ gridsum.spoken.then(async (language) => {
 
   figures = gridsum.figures.map((make) => make({ rule, hero, show, state, cell }));
   if (gridsum.data.api) $("api-link").append(html("a", { href: "docs" }, t("more.api")), ".");
-  for (const link of document.querySelectorAll("[data-link]")) {
-    link.hidden = !gridsum.data.links[link.dataset.link];
-    link.href = gridsum.data.links[link.dataset.link] ?? "";
-  }
   listen();
   gridsum.share({ hero, state });
   gridsum.app = { hero, state, show, figures };
