@@ -79,7 +79,7 @@ def test_sampled_problems_are_of_the_space_and_solved(space, seed, share):
     stream = Stream.of_seeds([seed, seed + 1])
     plain, batch = sample(space, 4, stream), sample(space, 4, stream, share)
     assert batch.symbols.shape == (2, 4, space.symbols)
-    assert batch.targets.shape == (2, 4, space.columns)
+    assert batch.targets.shape == (2, 4, space.columns_of())
     for run in range(2):
         for problem in range(4):
             terms, before = ADD.parse(batch.expression(run, problem)), ADD.parse(plain.expression(run, problem))
@@ -89,7 +89,7 @@ def test_sampled_problems_are_of_the_space_and_solved(space, seed, share):
             assert all(space.digits[0] <= len(term) <= space.digits[1] for term in terms)
             written, result = ADD.encode(terms), [FIRST_DIGIT + int(digit) for digit in str(sum(map(int, terms)))]
             assert batch.symbols[run, problem].tolist() == written + [PAD] * (space.symbols - len(written))
-            assert batch.targets[run, problem].tolist() == [PAD] * (space.columns - len(result)) + result
+            assert batch.targets[run, problem].tolist() == [PAD] * (space.columns_of() - len(result)) + result
 
 
 @given(

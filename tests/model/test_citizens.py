@@ -1,25 +1,13 @@
-"""The networks as torch modules: weights of one run load, hooks fire once a step, internals can be kept and patched."""
+"""The networks as torch modules: hooks fire once a step, internals can be kept and patched."""
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 import gridsum
 from gridsum.api.options import ModelError
-from gridsum.config.exact import RuleConfig
 from gridsum.config.variants import variant
 from gridsum.model.inside import recorded
 from gridsum.model.rollout import Network
-from gridsum.model.rule import RuleNetwork
-from gridsum.model.store import shipped
-
-
-@pytest.mark.parametrize("name", ["base", "exact"])
-def test_the_weights_of_one_run_load(name: str):
-    network = RuleNetwork(RuleConfig(), [5]) if name == "exact" else Network(variant(name).model, [5])
-    network.load_state_dict(load_file(shipped()[name]))
-    for key, value in gridsum.load(name).network.state_dict().items():
-        assert torch.equal(value, network.state_dict()[key])
 
 
 def test_a_network_says_its_shapes():

@@ -57,12 +57,7 @@ class Space:
         """The longest input: every term at its longest, with the `+` or `=` behind it."""
         return self.terms[1] * (self.digits[1] + 1)
 
-    @property
-    def columns(self) -> int:
-        """The longest result of the default task."""
-        return self.columns_of(_DEFAULT)
-
-    def columns_of(self, task: Task) -> int:
+    def columns_of(self, task: Task = _DEFAULT) -> int:
         """The longest result of a task."""
         return task.columns(self.terms[1], self.digits[1])
 

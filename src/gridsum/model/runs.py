@@ -1,6 +1,6 @@
 """Parameters of R runs at once: how they are drawn, loaded and laid side by side. Each leads with the run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -64,19 +64,10 @@ def _class_as_written(kind: type[nn.Module]) -> bool:
 
 
 class RunsModule(nn.Module):
-    """A network of R runs. The `state_dict` of one run, as a weights file holds it, loads into a network of one."""
+    """A network of R runs."""
 
     built: list[type[nn.Module]]
     """The classes of all modules, as they were when the network was made."""
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
-        own = self.state_dict()
-        single = all(len(value) == 1 for value in own.values())
-        lifted = {
-            name: value[None] if single and name in own and value.dim() + 1 == own[name].dim() else value
-            for name, value in state_dict.items()
-        }
-        return super().load_state_dict(lifted, strict, assign)
 
 
 class RunModule(nn.Module):
