@@ -14,7 +14,8 @@ from gridsum.model.store import WEIGHTS, load, locate, save_run
 
 Command = Callable[..., tuple[int, str, str]]
 RESULTS = Path(__file__).parents[2] / "results"
-_MADE_OF = {"training": [str(RESULTS / "base"), str(RESULTS / "ponderReg")], "numbers": [str(RESULTS)]}
+_MADE_OF = {name: [str(RESULTS)] for name in ("numbers", "leakage")}
+_MADE_OF["training"] = [str(RESULTS / "base"), str(RESULTS / "ponderReg")]
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("learning", "ring", "film")])

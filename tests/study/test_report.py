@@ -120,8 +120,8 @@ def test_another_interpretation_has_a_table_in_the_appendix(copied: Path):
     (copied / "text").mkdir()
     shutil.copy(copied / "records" / "base.jsonl", copied / "text" / "ablation.jsonl")
     page, appendix = _pages(copied)
-    assert "**Interpretation text**" in appendix
-    assert "Interpretation text" not in page
+    assert "**Table VI, text**" in appendix
+    assert "Table VI, text" not in page
 
 
 def test_numbers_are_those_of_the_records(copied: Path):

@@ -34,6 +34,7 @@ FIGURES = {
     "baselines": ("baselines side by side: results right against digits and terms", ("records",)),
     "carries": ("results right and steps against how far a carry runs", ("records",)),
     "numbers": ("the paper's numbers among our replications (--runs mine)", ("runs",)),
+    "leakage": ("how long the terms are that a run adds, against what its placement loses", ("runs",)),
     "training": ("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
 """What each shows, and which of the options it is made of."""
@@ -43,6 +44,7 @@ _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "r
 _NEEDED = {
     "training": "training folders; name them with --runs FOLDER",
     "numbers": "the folder of gridsum reproduce; name it: --runs FOLDER",
+    "leakage": "the folder of gridsum reproduce; name it: --runs FOLDER",
 }
 
 
@@ -119,7 +121,7 @@ def _of_many(options: Options, figures: Any) -> Any:
     from gridsum.evaluation.paper import LONG_TERMS
     from gridsum.evaluation.records import read
     from gridsum.study.results import load_results
-    from gridsum.study.tables import numbers
+    from gridsum.study.tables import leaks_against_length, numbers
 
     folders = [Path(place) for place in options.runs]
     match options.figure:
@@ -129,11 +131,12 @@ def _of_many(options: Options, figures: Any) -> Any:
             return figures.plot_baselines(read(record_files(options.records, "baselines")))
         case "carries":
             return figures.plot_carries(read(record_files(options.records)))
-        case "numbers":
-            found = [number for place in folders for number in numbers(load_results(place).replications())]
-            if not found:
-                raise UsageError(f"the figure numbers is made of {_NEEDED['numbers']}")
-            return figures.plot_numbers(found)
+        case "numbers" | "leakage" as name:
+            blocks = [block for place in folders for block in load_results(place).replications()]
+            standard, overtrained = (leaks_against_length(blocks, overtrained) for overtrained in (False, True))
+            if not (found := numbers(blocks)) or (name == "leakage" and not standard):
+                raise UsageError(f"the figure {name} is made of {_NEEDED[name]}")
+            return figures.plot_numbers(found) if name == "numbers" else figures.plot_leakage(standard, overtrained)
         case "training":
             return figures.plot_training(training_curves(folders))
         case _:

@@ -17,7 +17,7 @@ from gridsum.figures.baselines import plot_baselines
 from gridsum.figures.curves import plot_halting, plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
 from gridsum.figures.steps import plot_placement, plot_steps
-from gridsum.figures.study import plot_carries, plot_numbers
+from gridsum.figures.study import plot_carries, plot_leakage, plot_numbers
 from gridsum.figures.style import save
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "plot_baselines",
     "plot_carries",
     "plot_halting",
+    "plot_leakage",
     "plot_numbers",
     "plot_placement",
     "plot_rings",

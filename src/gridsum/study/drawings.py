@@ -9,11 +9,12 @@ from gridsum.training.folders import seed_folder
 
 CAPTIONS = {
     "numbers.svg": "All 52 numbers of Tables III and IV: the paper's, and every replication's.",
-    "carries.svg": "Sums of two terms of ten digits in which one carry crosses so many columns.",
-    "terms.svg": "Steps and accuracy against the number of terms (Fig. 2).",
-    "training.svg": "Mean recurrent steps during training, Explore-Reinforce (base) and KL (ponderReg) (Fig. 3).",
+    "leakage.svg": "What each run's placement loses, and how long the terms are that it adds.",
+    "carries.svg": "Sums of 2x10 in which one carry crosses so many columns.",
+    "terms.svg": "Steps and accuracy against terms (Fig. 2).",
+    "training.svg": "Steps during training: Explore-Reinforce (base), KL (ponderReg) (Fig. 3).",
     "placement.svg": "Actions and the resulting grid of 523+102+9416= (Fig. 4).",
-    "attention.png": "The clearest position-based and content-based rule of the attention (Fig. 5).",
+    "attention.png": "A position-based and a content-based rule of attention (Fig. 5).",
     "ring.png": "Digit vectors on two principal components, by seed (Fig. 6).",
 }
 """What the figures beside a page show; pictures of very many points are smaller as pixels."""
@@ -28,7 +29,7 @@ def drawn_at(page: Path) -> dict[str, tuple[Path, str]]:
 def options_of(name: str, results: Results) -> list[str]:
     """The options that a figure is made with; none where there is nothing to draw it from: weights need not be kept."""
     folder, trained = results.folder, results.trained
-    if name == "numbers":
+    if name in ("numbers", "leakage"):
         return ["--runs", str(folder)] if any(map(results.standing_for, OVERTRAINED)) else []
     if name in ("carries", "terms"):
         paths = [STRUCTURED] if name == "carries" else [records_of("base-overtrained"), records_of("base")]

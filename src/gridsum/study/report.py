@@ -14,8 +14,8 @@ from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
 from gridsum.evaluation.tables import TABLES
 from gridsum.study import rule, tables
-from gridsum.study.reproduction import OVERTRAINED, STRUCTURED
-from gridsum.study.results import Results, Trained
+from gridsum.study.reproduction import AGAIN, OVERTRAINED, SHARPER, STRUCTURED
+from gridsum.study.results import Results, Trained, load_results
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
 _DEFINED = """A *replication* is the paper's selection done once: seeds are trained, the best of them on validation
@@ -55,21 +55,21 @@ def write_pages(
     words = f"; the words are those of [{NOTES}]({_link(notes, page)})" if notes.exists() else ""
     summary = [
         "# Results\n",
-        f"{made_from(page)}{words}. Ours stand beside the numbers of the paper (arXiv 2207.02536).\n",
+        f"{made_from(page)}{words}. The paper is arXiv 2207.02536.\n",
         _DEFINED.format(_counted(blocks), CONFIDENCE, MARGIN),
         _brief(results, single, over_seeds),
         f"**Not whole yet.** Missing are: {', '.join(lacking)}.\n" if lacking else "",
         figure("numbers"),
         notes.read_text() if notes.exists() else "",
-        "## Tables III and IV: the best models\n",
+        "## Tables III and IV\n",
         to_markdown(tables.best_models(single, "The best models")),
-        "## Table VI: the variants over seeds\n",
+        "## Table VI\n",
         to_markdown(tables.variants(over_seeds)),
         "## The paper's orderings\n",
         _orderings(findings(results.decisive())),
         to_markdown(tables.structured(read([structured]))) if structured.exists() else "",
         *map(figure, list(drawn)),
-        f"[The appendix]({APPENDIX}) has these tables with intervals, every mean, and every comparison.\n",
+        f"[Appendix]({APPENDIX}): these tables with intervals, every mean, every comparison.\n",
     ]
     more = ["# Every table\n", f"{made_from(appendix)}; nothing here is written by hand.\n", *_tables(results, blocks)]
     return {path: "\n".join(filter(None, parts)) for path, parts in ((page, summary), (appendix, more))}
@@ -90,14 +90,15 @@ def _tables(results: Results, blocks: Sequence[Results]) -> list[str]:
     standard = [record for trained in results.variants for record in trained.measured()]
     of_all = tables.means(results.of_all_seeds())
     others = {path.parent.name: tables.means(read([path])) for path in sorted(results.folder.glob("*/ablation.jsonl"))}
-    hard = tables.numbers(blocks, "hard")
+    hard, sharper = tables.numbers(blocks, "hard"), results.folder / SHARPER
     return [
         *(_papers(name, best) for name in ("comparison", "long-digits", "long-terms", "examples")),
         to_markdown(tables.best_models(hard, f"base-hard and noGroups-hard: {tables.tally(hard)}")),
-        to_markdown(tables.overtrained_runs(blocks)),
+        to_markdown(tables.overtrained_runs([*blocks, load_results(results.folder / AGAIN)])),
+        to_markdown(tables.sharper(read([sharper]), results.folder / "sharper")) if sharper.exists() else "",
         _papers("ablation", standard),
         to_markdown(tables.mean_standings(of_all)),
-        *(to_markdown(tables.variants(found, f"Interpretation {name}")) for name, found in others.items()),
+        *(to_markdown(tables.variants(found, f"Table VI, {name}")) for name, found in others.items()),
         to_markdown(tables.comparisons(findings(results.decisive()))),
     ]
 
@@ -112,19 +113,21 @@ def _papers(name: str, records: list[Record]) -> str:
 
 def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequence[tables.Mean]) -> str:
     """The page in a few lines."""
-    lines = []
+    lines, again = [], load_results(results.folder / AGAIN)
     if single:
         open_ones = [one for one in single if 0 < one.known < 0.99]
         lines.append(f"Tables III and IV: {tables.tally(single)}.")
         lines.append(f"The same without those that are 0 or at least 0.99: {tables.tally(open_ones)}.")
+        if again.trained:
+            others = tables.numbers([again, *results.replications()[1:]])
+            told = "With seeds 0 to 9 trained once more as the first replication"
+            lines.append(f"{told}: {tables.tally(others)}.")
     if over_seeds:
         lines.append(f"Table VI: {tables.tally(over_seeds, STANDINGS)}.")
     steps = [mean_steps(results.trained[name]) for name in ("base", "ponderReg") if name in results.trained]
     if len(steps) == 2 and all(steps):
         explored, divergence = map(statistics.fmean, steps)
-        lines.append(
-            f"Recurrent steps during training: {explored:.1f} under Explore-Reinforce, {divergence:.1f} under KL."
-        )
+        lines.append(f"Steps during training: {explored:.1f} under Explore-Reinforce, {divergence:.1f} under KL.")
     return "".join(f"- {line}\n" for line in lines)
 
 

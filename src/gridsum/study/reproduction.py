@@ -5,6 +5,7 @@ is measured of each.
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
     FOLDER/NAME/summary.json      its logs in few numbers (see `gridsum.training.summary`)
     FOLDER/block-N/               the same of the variants once more, from seeds of its own
+    FOLDER/again/                 the same from the first seeds, by later code, if it has been done
     FOLDER/manifest.json          checksums of the weights
 """
 
@@ -53,7 +54,10 @@ VALIDATION_SEED = 7
 BASELINE_RECORDS = "records/baselines.jsonl"
 STRUCTURED = "records/structured.jsonl"
 """Where records of the collection `structured` lie, if there are any; `gridsum evaluate` makes them."""
-BLOCK = "block-"
+SHARPER = "records/sharper.jsonl"
+"""Of runs trained further for a sharper placement, if there are any; benchmarks/sharper.py makes them."""
+BLOCK, AGAIN = "block-", "again"
+"""Folders of replications: with further seeds, and with the first ones once more."""
 _QUICK_SAMPLES = 2
 _QUICK_EPOCHS = {"training.epochs": 2, "training.steps_per_epoch": 1, "training.batch": 8}
 _QUICK_PAPER = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from statistics import median
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, accuracy_text, spread, spread_text
 from gridsum.study.leakage import read_leakage
-from gridsum.study.reproduction import LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED
-from gridsum.study.results import Results
+from gridsum.study.reproduction import AGAIN, AS_PUBLISHED, LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED
+from gridsum.study.results import Results, Run
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 _MEASURES: tuple[Measure, ...] = ("char", "seq")
@@ -33,7 +33,7 @@ VERDICTS = ("inside", "above", "below")
 _MARKS: dict[str, str] = {"below": "↓", "above": "↑"}
 CRITERION = (
     f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
-    + "; ".join(f"*{name}*, {meaning}" for name, meaning in STANDINGS.items())
+    + "; ".join(f"{name}, {meaning}" for name, meaning in STANDINGS.items())
     + "."
 )
 
@@ -116,45 +116,61 @@ def overtrained_runs(blocks: Sequence[Results]) -> Table:
             for records in (soft, soft | hard):
                 standings = [against_paper(*beside).standing for beside in _beside(name, records)]
                 matched = sum(standing in ("above", "matched") for standing in standings)
-                counts += [f"{matched} of {len(standings)}", longest_solved(records)]
+                counts += [f"{matched} of {len(standings)}", str(longest_solved(records))]
             lost = f"{leaks[seed]['lost']:.3f}" if seed in leaks else NOTHING
-            rows.append((name, str(seed), *counts[:2], lost, *counts[2:], "yes" if seed == shown.seed else ""))
+            label = f"{name}, again" if results.folder.name == AGAIN else name
+            rows.append((label, str(seed), *counts[:2], lost, *counts[2:], "yes" if seed == shown.seed else ""))
     caption = (
         f"Of the paper's numbers for the variant in Tables III and IV, those above or matched. {CRITERION} Longest: "
         "the most digits of two terms of which half the sums are right. Lost: the positions that soft placement is "
         f"expected to lose over 100 digits. Hard: terms of {LEAKY_DIGITS} digits or more are placed by the most "
         "probable action; the paper does not do this. Rank correlation of what a run loses before overtraining with "
-        f"its whole sums right on {ABLATION_SUITES[0]}: {', '.join(leaks_against_length(blocks))}."
+        f"its whole sums right on {ABLATION_SUITES[0]}: {', '.join(_correlations(blocks))}."
     )
     header = ("overtrained", "seed", "soft", "longest", "lost", "hard", "longest, hard", "beside the paper's")
     return Table("Every overtrained run, by the margin", caption, header, tuple(rows))
 
 
-def leaks_against_length(blocks: Sequence[Results]) -> list[str]:
-    """Spearman's correlation over the standard runs of all blocks, for each variant."""
+Pairs = dict[str, list[tuple[float, float]]]
+"""By variant: the positions that a run is expected to lose over 100 digits, and how well it adds long terms."""
+
+
+def leaks_against_length(blocks: Sequence[Results], overtrained: bool) -> Pairs:
+    """Of standard runs against whole sums of 602 digits right; of overtrained ones against the longest solved."""
+    found: Pairs = {}
+    for name, results in product(OVERTRAINED, blocks):
+        trained = results.overtrained(name) if overtrained else results.trained.get(name)
+        if trained is None:
+            continue
+        for seed, line in read_leakage(trained.place).items():
+            measured = Run(trained, seed).measured(AS_PUBLISHED if overtrained else ON_EVERY_GRID)
+            records = {record.suite: record for record in measured}
+            if ABLATION_SUITES[0] in records:
+                solved = longest_solved(records) if overtrained else records[ABLATION_SUITES[0]].seq
+                found.setdefault(name, []).append((line["lost"], solved))
+    return found
+
+
+def _correlations(blocks: Sequence[Results]) -> list[str]:
+    """Spearman's over the standard runs of all blocks, for each variant."""
     from scipy.stats import spearmanr
 
     told = []
-    for name in OVERTRAINED:
-        pairs = []
-        for trained in (results.trained[name] for results in blocks if name in results.trained):
-            leaks = read_leakage(trained.place)
-            right = {one.seed: one.seq for one in trained.measured(ON_EVERY_GRID) if one.suite == ABLATION_SUITES[0]}
-            pairs += [(leaks[seed]["lost"], right[seed]) for seed in trained.seeds if seed in leaks and seed in right]
-        lost, solved = [one for one, _ in pairs], [one for _, one in pairs]
+    for name, pairs in leaks_against_length(blocks, overtrained=False).items():
+        lost, solved = zip(*pairs, strict=True)
         if len({*lost}) > 1 and len({*solved}) > 1:  # else there is no order to compare
             told.append(f"{name} {spearmanr(lost, solved)[0]:+.2f} over {len(pairs)} runs")
     return told or ["not measured"]
 
 
-def longest_solved(records: Mapping[str, Record]) -> str:
+def longest_solved(records: Mapping[str, Record]) -> int:
     """The most digits of two terms of which half the sums are right."""
     lengths = [
         int(suite[2:])
         for suite, record in records.items()
         if suite[:2] == "2x" and suite[2:].isdigit() and record.seq >= 0.5
     ]
-    return str(max(lengths, default=0))
+    return max(lengths, default=0)
 
 
 class Mean(NamedTuple):
@@ -232,11 +248,26 @@ def structured(records: Sequence[Record]) -> Table:
         rows.append((name, str(max(map(len, suites.values()))), *scores, str(crossed), told))
     asked = [record.samples for record in records]
     caption = (
-        "Whole sums of two terms of up to ten digits right, median over runs: 9…9 + 1; 0 + 9…9; columns that hand a "
-        "carry on, broken at random. Crossed: the most columns that a carry crosses with half the sums right. Steps: "
-        f"where it crosses 1, and 10. Each run had {min(asked)} to {max(asked)} sums of a kind."
+        "Median over runs of whole sums right, two terms of up to ten digits: 9…9 + 1; 0 + 9…9; carries broken at "
+        "random columns. Crossed: the most columns that a carry crosses with half the sums right. Steps: where it "
+        f"crosses 1, and 10. {min(asked)} to {max(asked)} sums of a kind."
     )
     return Table("Structured sums", caption, ("training", "runs", *families, "crossed", "steps"), tuple(rows))
+
+
+def sharper(records: Sequence[Record], folder: Path) -> Table:
+    """Runs trained further, without and with the entropy of actions in the loss; `folder` has what each loses."""
+    suites, rows = list(dict.fromkeys(record.suite for record in records)), []
+    for name in dict.fromkeys(record.model for record in records):
+        found = [[one.seq for one in records if (one.model, one.suite) == (name, suite)] for suite in suites]
+        lost = [line["lost"] for line in read_leakage(folder / name).values()]
+        rows.append((name, str(len(found[0])), f"{median(lost):.3f}", *map(accuracy_text, map(median, found))))
+    caption = (
+        "Variants of ours, not the paper's: medians over runs of whole sums right, and of the positions lost over 100 "
+        "digits. Ten runs were trained for 100 epochs more, alone (further), or with the entropy of actions in the "
+        "loss, at most by the weight in the name (benchmarks/sharper.py)."
+    )
+    return Table("Sharper placement", caption, ("variant", "runs", "lost", *suites), tuple(rows))
 
 
 def comparisons(tested: Mapping[Pair, Finding]) -> Table:
