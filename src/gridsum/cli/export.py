@@ -16,8 +16,6 @@ def add_options(parser: Parser) -> None:
     add_model(parser, "model MODEL")
     parser.option("--to FORMAT", "hf, onnx or json", choices=("hf", "onnx", "json"), required=True)
     parser.option("--out PLACE", "a folder for hf and onnx, a file for json", required=True)
-    told = "for hf: the scores to show, as gridsum evaluate --out keeps them (default: those of a shipped model)"
-    parser.option("--records FILE...", told)
 
 
 def run(options: Options) -> int:
@@ -25,6 +23,6 @@ def run(options: Options) -> int:
 
     if options.to == "json":
         check_writable(options.out)
-    for path in export(options.model, options.out, options.to, options.records):
+    for path in export(options.model, options.out, options.to):
         tell(f"gridsum: wrote {path}")
     return 0

@@ -1,6 +1,5 @@
 """Models for other programs: a Hugging Face folder, ONNX graphs, the JSON of a rule."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -12,17 +11,12 @@ from gridsum.io.disk import write_atomically
 FORMATS = ("hf", "onnx", "json")
 
 
-def export(
-    model: str | Path | Model,
-    out: str | Path,
-    to: Literal["hf", "onnx", "json"] = "hf",
-    records: Sequence[str | Path] = (),
-) -> list[Path]:
+def export(model: str | Path | Model, out: str | Path, to: Literal["hf", "onnx", "json"] = "hf") -> list[Path]:
     """Write a model for other programs; returns the files.
 
-    "hf" is a folder for the Hugging Face Hub, which `gridsum.load` reads too: `records` are files of scores to show on
-    its card (default: those of a shipped model). "onnx" is a folder of graphs of the input and of a step. "json" is a
-    file with the rule of a model that has one.
+    "hf" is a folder for the Hugging Face Hub, which `gridsum.load` reads too; its card has the scores of a shipped
+    model. "onnx" is a folder of graphs of the input and of a step. "json" is a file with the rule of a model that has
+    one.
     """
     place = Path(out)
     if to not in FORMATS:
@@ -37,9 +31,6 @@ def export(
         from gridsum.exporting.graphs import write_graphs
 
         return write_graphs(found.network, place)
-    from gridsum.evaluation.records import read
     from gridsum.exporting.hugging_face import write_folder
-    from gridsum.model.store import shipped_records
 
-    kept = [path for path in [shipped_records(found.name)] if path.is_file()]
-    return write_folder(found, place, read(list(map(str, records)) or kept))
+    return write_folder(found, place)

@@ -9,18 +9,17 @@
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from gridsum.api.models import Model
 from gridsum.api.rules import RuleModel
 from gridsum.config.fields import to_json
-from gridsum.evaluation.records import Record
+from gridsum.evaluation.records import read
 from gridsum.evaluation.rendering import to_markdown
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import MODELS
 from gridsum.io.version import __version__
-from gridsum.model.store import EXPORTED, write_atomically
+from gridsum.model.store import EXPORTED, shipped_records, write_atomically
 
 _CARD = """---
 license: mit
@@ -42,11 +41,11 @@ print(model.solve("{example}"))
 {scores}"""
 
 
-def write_folder(model: Model, folder: Path, records: Sequence[Record]) -> list[Path]:
+def write_folder(model: Model, folder: Path) -> list[Path]:
     """Write a model as it is now; returns what was written."""
     about = {"model_type": "gridsum", "gridsum_version": __version__, "alphabet": list(model.task.alphabet.symbols)}
     files = {
-        "README.md": card(model, records),
+        "README.md": card(model),
         "config.json": json.dumps(about | json.loads(to_json(model.config)), indent=2) + "\n",
     }
     if isinstance(model, RuleModel):
@@ -57,12 +56,13 @@ def write_folder(model: Model, folder: Path, records: Sequence[Record]) -> list[
     return [*(folder / name for name in files), folder / EXPORTED]
 
 
-def card(model: Model, records: Sequence[Record]) -> str:
+def card(model: Model) -> str:
     """The README of a model, with metadata that the Hub reads."""
+    records = shipped_records(model.name)
     return _CARD.format(
         **model.about | {"name": Path(model.name).name},
         task=model.task,
         use=f"Use it for {MODELS[model.name]}.\n" if model.name in MODELS else "",
         example=model.task.render(tuple(map(model.task.alphabet.write, (67, 58)))).removesuffix("="),
-        scores=to_markdown(TABLES["scores"](list(records))) if records else "",
+        scores=to_markdown(TABLES["scores"](read([records]))) if records.is_file() else "",
     )
