@@ -33,16 +33,16 @@ def test_the_time_left_is_that_of_the_mean_pace(clock: list[float]):
     stream = io.StringIO()
     lines = Lines(stream)
     lines.update("epoch", 11, 110)
-    for seconds, done in ((100, 21), (36000, 22), (1, 110)):
+    for seconds, done, news in ((100, 21, None), (36000, 22, None), (1, 110, "loss 1")):
         clock[0] += seconds
-        lines.update("epoch", done, 110)
+        lines.update("epoch", done, 110, news)
     lines.update("other:", 5, 10, unit="problems")
     assert stream.getvalue().splitlines() == [
         "epoch 11 of 110",  # one update has no pace
         "epoch 21 of 110  0:14:50 left",
         "epoch 22 of 110  80:13:20 left",
-        "epoch 110 of 110",
-        "other: 5 of 10 problems",  # other work has a pace of its own
+        "epoch 110 of 110  loss 1",
+        "other: 5 of 10 problems",  # other work has a pace and news of its own
     ]
 
 

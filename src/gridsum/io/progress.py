@@ -48,10 +48,12 @@ class Progress:
         unit: str = "",
         part: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        """`part` says from where to where in the whole work these `total` lie; `news` stay until there are others."""
+        """`part` says from where to where in the whole work these `total` lie; `news` stay until there are others, or
+        another label."""
         now, before = time.monotonic(), self.share
+        kept = self.news if label == self.label else ""
+        self.news = kept if news is None else news
         self.label, self.label_share, self.count = label, done / max(1, total), f"{done} of {total} {unit}".rstrip()
-        self.news = self.news if news is None else news
         self.share = part[0] + (part[1] - part[0]) * self.label_share
         if self.begun is None or self.share < before:  # other work
             self.begun, self.until = (now, self.share), None
