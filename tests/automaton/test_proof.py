@@ -113,6 +113,7 @@ def test_every_feasible_context_is_enumerated_and_no_other():
     assert proof.states == list(range(CODES))
 
 
+@settings(max_examples=15)
 @given(st.sampled_from(CONTEXTS), st.integers(0, CODES), st.integers(1, CODES - 1))
 @example((3, code(7, 1), code(4, 0)), code(9, 1), 1)
 @example((EMPTY_CELL, code(0, 1), BLANK), OUTSIDE, TEN)

@@ -327,7 +327,7 @@ def test_a_training_whose_disk_is_full_at_any_write_goes_on_as_if_it_had_not_bee
     Where a training begins from weights, there is room again after the write that failed.
     """
     start, config = (None, short()) if begun == "anew" else first
-    config = override(config, {"training.epochs": 2})
+    config = override(config, {"training.epochs": 2, "training.steps_per_epoch": 1})
     train(config, [1], tmp_path / "whole", CPU, start=start)
     write, append, folder, room = folders.write_atomically, folders.append_lines, tmp_path, 0
     for room in range(100):
