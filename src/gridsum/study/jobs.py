@@ -299,7 +299,7 @@ class Measure:
         total = 0.0
         for asked, runs in self.sheet.missing(folder, seeds).items():
             space = asked.suite.space
-            cells = round((space.terms[1] + 1.5) * (space.columns + 2.5) * asked.samples * len(runs))
+            cells = round((space.terms[1] + 1.5) * (space.columns_of() + 2.5) * asked.samples * len(runs))
             placement = 2.0 * model.width * space.symbols
             total += solving_work(model, cells) + placement * cells
         return solving_seconds(total, device)
