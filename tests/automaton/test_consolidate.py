@@ -177,6 +177,16 @@ def test_two_blanks_that_nothing_at_rest_compares_are_two_states():
     assert prove(replace(table, steps=taught)).proved
 
 
+def test_what_becomes_another_but_never_comes_back_is_a_mistake(seen: Observed):
+    """Blanks of a type that no neighbour changes become a 3, beside one that they never have."""
+    blanks = np.flatnonzero((seen.patterns == BLANK) & ~seen.lowest)
+    erring = blanks[~np.isin(blanks, seen.changes[seen.patterns[seen.changes[:, 1]] == ZERO, 0])]
+    wrong = [(blank, np.flatnonzero(seen.patterns == code(3, 0))[0]) for blank in erring]
+    changes = np.concatenate((seen.changes, wrong))
+    counts = np.append(seen.change_counts, np.full(len(wrong), seen.change_counts.sum()))
+    assert len(behaviour_of(replace(seen, changes=changes, change_counts=counts)).states) == CODES
+
+
 def test_the_start_is_a_code_like_any_other(seen: Observed):
     """Codes are renumbered so that the start, all bits off, comes first; one that is never at rest is added."""
     behaviour, start = behaviour_of(seen), code(3, 1)

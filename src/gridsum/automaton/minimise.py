@@ -14,6 +14,8 @@ A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 - What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.
 - Two types, or a type and a group of types, are alike if they differ in at most `NOISE` of what they have in common.
 - A group of its own needs more disagreement than that with every other group, and in `EVIDENCE` of all cells seen.
+- What a type becomes beside another left neighbour counts only if that class comes back by the same means, in `RETURN`
+  of its cases: else the run errs in a context that it never meets.
 - A type of which too little is known joins the group that it contradicts least; of equal ones that of its pattern, or
   the largest.
 
@@ -27,7 +29,7 @@ import numpy as np
 
 from gridsum.automaton.observe import Observed
 
-PURE, FEW, NOISE, EVIDENCE = 0.9, 2, 0.1, 1e-4
+PURE, FEW, NOISE, EVIDENCE, RETURN = 0.9, 2, 0.1, 1e-4, 0.01
 """The noise rule, as the head of this file states it."""
 LEFT, RIGHT, BELOW, OWN = 1, 2, 3, 4
 """Columns of a window."""
@@ -70,9 +72,14 @@ def minimise(seen: Observed, outputs: np.ndarray, rare: float) -> Behaviour:
     shape = (seen.symbols, n + 1, n + 1, n + 1, n)
     contexts = np.ravel_multi_index((windows[:, 0], *np.append(number[classes], n)[windows[:, 1:]].T), shape)
     dense = np.bincount(contexts, counts, minlength=math.prod(shape)).reshape(shape)
-    changes = np.zeros((n, n), np.int64)
-    np.add.at(changes, tuple(number[classes[seen.changes]].T), seen.change_counts)
-    return Behaviour(patterns, dense.astype(np.int64), changes, outputs[patterns])
+    return Behaviour(patterns, dense.astype(np.int64), _changes(seen, number[classes]), outputs[patterns])
+
+
+def _changes(seen: Observed, classes: np.ndarray) -> np.ndarray:
+    """[n, n]: how often a cell came from one class to another."""
+    changes = np.zeros((int(classes.max()) + 1,) * 2, np.int64)
+    np.add.at(changes, tuple(classes[seen.changes].T), seen.change_counts)
+    return changes
 
 
 def _without_rare(seen: Observed, rare: float) -> Observed:
@@ -153,9 +160,12 @@ def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
     by_class = np.append(classes, base - 1)
     if role == OWN:
         before, after = classes[seen.changes].T
-        moved = np.bincount(seen.changes[:, 0], seen.change_counts * (before != after), len(classes))
+        changes = _changes(seen, classes)
+        returned = changes >= np.maximum(FEW, RETURN * changes.sum(1, keepdims=True))
+        exchanged = (before != after) & returned[after, before]
+        moved = np.bincount(seen.changes[:, 0], seen.change_counts * exchanged, len(classes))
         often = moved > NOISE * np.bincount(seen.changes[:, 0], seen.change_counts, len(classes))
-        other = (before != after) & often[seen.changes[:, 0]]
+        other = exchanged & often[seen.changes[:, 0]]
         (types, own), counts = seen.changes[other].T, seen.change_counts[other]
         situation = np.zeros_like(own)
     else:
