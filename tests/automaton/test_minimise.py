@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from gridsum.automaton import consolidate
 from gridsum.automaton.consolidate import draw, fit
 from gridsum.automaton.files import shipped_rule
-from gridsum.automaton.meaning import Sum, meaning_of
+from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
 from gridsum.automaton.observe import Observed, observe
 from gridsum.automaton.proof import prove
@@ -199,10 +199,10 @@ def test_states_without_a_pattern_are_refused():
 def two_meanings_of(table: RuleTable) -> RuleTable:
     """The shipped rule, but a 1 that a carry alone makes, over a blank, has the code of a 1 that gives a carry."""
     found = meaning_of(table)
-    code = {one.value: one.number for one in found.states if one.value is not None}
-    one, both = code[Sum(1, 0)], code[Sum(1, 1)]
+    code = {(state.digit, state.carry): state.number for state in found.states}
+    one, both = code[1, 0], code[1, 1]
     (blank,) = (c.number for c in found.states if c.meaning == "blank")
-    carried = [number for value, number in code.items() if value.carry]
+    carried = [number for (_, carry), number in code.items() if carry]
     steps = table.steps.copy()
     base = table.task.alphabet.base
     for x in (base, base + 1):
