@@ -97,6 +97,13 @@ def test_a_run_that_answers_nothing_is_drawn_anew_and_one_that_answers_goes_on(t
     assert fleet.optimiser.updates.tolist() == [1, 2]
     assert torch.equal(fleet.optimiser.weights[1], content.optimiser.weights[1])
     assert not torch.allclose(fleet.optimiser.weights[0], content.optimiser.weights[0], atol=0.1)
+    gradients = content.gradients
+    assert isinstance(gradients, ExactGradients)
+    gradients.results.fill_(0.5)
+    gradients.certain.copy_(torch.tensor([0.15, 0.3]))
+    gradients.config = override(config, {"phases.place.steps": 3})
+    assert gradients.hopeless(1) == [], "it may take its time"
+    assert gradients.hopeless(2) == [0], "it writes single numbers again, and does not add"
     assert [setting(Phase(steps=1200, patience=400), index).rate for index in (400, 449, 800)] == pytest.approx(
         [1e-3 / 50, 1e-3, 1e-3 / 50]
     )

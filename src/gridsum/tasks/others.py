@@ -1,6 +1,7 @@
 """Products with one-digit factors, the largest of numbers, and prefix sums of bits."""
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 from gridsum.tasks.alphabet import Alphabet
@@ -17,7 +18,7 @@ class Times(Task):
 
     kind, signs, asks = "times", "*", "a number times one-digit factors"
     unwritten = -1  # a factor that is not there is not a 0
-    settings = BLANKS_COUNT
+    settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 3200, "rule.bits": 10})
 
     @property
     def problem(self) -> str:
@@ -82,6 +83,7 @@ class Maximum(Task):
     """
 
     kind, signs, asks = "max", "^", "the largest of numbers"
+    settings = BLANKS_COUNT
 
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits

@@ -21,7 +21,7 @@ class Mixed(Task):
     """
 
     kind, signs, asks = "mixed", "+-", "sums and differences"
-    settings = BLANKS_COUNT
+    settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 4000, "rule.bits": 10})
 
     def check(self, terms: Sequence[str]) -> None:
         super().check(terms)
@@ -103,13 +103,21 @@ class Subtraction(Mixed):
     """
 
     kind, signs, asks = "subtract", "-", "differences"
-    settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 2400})
+    settings = MappingProxyType(
+        {
+            **BLANKS_COUNT,
+            "phases.place.steps": 3200,
+            "rule.bits": 10,
+            "phases.robust.steps": 2000,
+            "consolidation.rounds": 4,
+        }
+    )
 
     def __init__(self, base: int = DECIMAL) -> None:
         super().__init__(base)
         if base == 2:  # a borrow over several columns needs longer terms
             longer = {"phases.place.digits": (1, 5), "phases.robust.digits": (1, 8), "phases.robust.recurrent": (8, 16)}
-            self.settings = MappingProxyType({**self.settings, **longer})
+            self.settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 2400, **longer})
 
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits

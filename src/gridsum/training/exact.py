@@ -32,6 +32,8 @@ from gridsum.training.optimiser import named_rows
 _RECENT = 0.05
 # The share of problems right below which a run is drawn anew. Half of those of `place` ask only for a number again.
 _HOPELESS = 0.25
+# In the end, so much more than guessing must be right of the characters of problems that ask for more than that.
+_HOPEFUL = 0.12
 # Bytes that a recurrent step keeps for a gradient, for each feature of a cell or of FFN_3.
 _BYTES = 8
 _QUANTITIES = tuple(Cost.__dataclass_fields__)
@@ -117,6 +119,8 @@ class ExactGradients(GradientSource):
         if not (phase.patience and index and index % phase.patience == 0):
             return []
         stuck = self.results < _HOPELESS
+        if index > phase.patience:
+            stuck |= self.certain < 1 / self.network.task.alphabet.base + _HOPEFUL
         for part in (self.network.decided, self.certain, self.results):
             part.masked_fill_(stuck, 0)
         return stuck.nonzero()[:, 0].tolist()
