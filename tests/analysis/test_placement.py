@@ -32,7 +32,7 @@ def test_shares_are_the_papers_recurrence_on_symbols(seed, count):
     actions = torch.rand(6, 3, dtype=torch.float64, generator=generator)
     actions = actions / actions.sum(-1, keepdim=True)
     grids = torch.zeros(1, 3, 4, 8)
-    trace = Trace(symbols, actions, grids, torch.zeros(1, 3, 4, 13), torch.zeros(0), None, None)
+    trace = Trace(symbols, actions, grids, torch.zeros(1, 3, 4, 13), None, None, ADD.alphabet.symbols)
     one_hot = torch.eye(13, dtype=torch.float64)[symbols]
     shares = written(trace, "soft", count).shares
     assert torch.allclose(shares, place(one_hot[:count], actions[:count], 3, 4))
