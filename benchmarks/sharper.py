@@ -42,7 +42,7 @@ class Sharpened(GradientSource):
         device = next(network.parameters()).device
         self.codes = torch.arange(1, symbols, device=device).expand(network.runs, 1, -1)
 
-    def rate(self, step: int) -> float:
+    def rate(self, step: int) -> torch.Tensor:
         return self.inner.rate(step)
 
     def __call__(self, step: int) -> Any:
@@ -76,7 +76,7 @@ def main(folder: Path, of: str, weight: float) -> None:
     start = load_runs(of, [seed_folder(folder / "block-3" / of, seed) / WEIGHTS for seed in seeds])
     config = override(Paper(of).following(there), {"training.epochs": 100})
     out = folder / "sharper" / name
-    train(dataclasses.replace(config, variant=name), seeds, out, device, False, print, print, start)
+    train(dataclasses.replace(config, variant=name), seeds, out, device, start=start)
     model = load_runs(name, [seed_folder(out, seed) / WEIGHTS for seed in seeds], device)
     append_leakage(out, leakage(model))
     (subject,) = Paper(of).subjects(model, grids="published", placement="soft")

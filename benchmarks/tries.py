@@ -4,7 +4,7 @@ python benchmarks/tries.py train --variant universal-random --setting native --s
 python benchmarks/tries.py evaluate --model FOLDER --suite 2x20 2x50 2x100 --samples 256 --out FILE
 """
 
-import dataclasses
+import copy
 import math
 import sys
 from typing import Any
@@ -63,6 +63,8 @@ class RandomPositions(universal.UniversalTransformer):
         return Read(self.output(mean), shape.ponder_cost * ponder, steps)
 
 
-register(dataclasses.replace(universal.BASELINE, name="universal-random", network=RandomPositions))
+RANDOM = copy.copy(universal.BASELINE)
+RANDOM.name, RANDOM.network = "universal-random", RandomPositions
+register(RANDOM)
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
