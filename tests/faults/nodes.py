@@ -29,6 +29,7 @@ TINY = [
 ]
 """A training run in seconds."""
 _PAUSE = (2.0, 8.0)
+_HERE = {"node_ip_address": "127.0.0.1"}  # whatever stands between this machine and its own network card
 _EPOCHS, _KEPT = 60, 5
 """Of a training run, and from one checkpoint to the next."""
 
@@ -76,10 +77,12 @@ def killed_cluster(
 
     chance = random.Random(seed)
     try:
-        cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        cluster: Any = Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **_HERE}
+        )
     except Exception as error:  # what Ray raises where a machine is so busy that its head does not come up in time
         pytest.skip(f"no cluster of Ray's could be started: {error}")
-    alive = [cluster.add_node(num_cpus=1) for _ in range(nodes)]
+    alive = [cluster.add_node(num_cpus=1, **_HERE) for _ in range(nodes)]
     driver = _driver(command, cluster.address)
     done, kept = 0, []
     try:
@@ -95,7 +98,7 @@ def killed_cluster(
             if what == "node":
                 gone = alive.pop(chance.randrange(len(alive)))
                 cluster.remove_node(gone, allow_graceful=False)
-                alive.append(cluster.add_node(num_cpus=1))
+                alive.append(cluster.add_node(num_cpus=1, **_HERE))
             elif what == "driver":
                 driver.kill()
                 driver.communicate()
