@@ -113,7 +113,7 @@ def test_a_rule_is_measured_as_networks_are(command: Command, tmp_path: Path, mo
     config = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2))
     save_run(tmp_path / "exact.safetensors", RuleNetwork(config.rule, [6]), 0, config, 6)
     monkeypatch.setattr(gridsum.model.store, "SHIPPED", tmp_path)
-    monkeypatch.setattr(gridsum.automaton.files, "_SHIPPED", tmp_path)
+    monkeypatch.setattr(gridsum.automaton.files, "SHIPPED", tmp_path)
     adds, out = column_addition(), tmp_path / "records.jsonl"
     reading = tuple(max(1, symbol - 1) if symbol else 0 for symbol in adds.outputs)
     for table in (adds, dataclasses.replace(adds, outputs=reading)):

@@ -72,7 +72,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_made(tmp_path, monkeypa
     with pytest.raises(TooLargeError, match=r"a grid of 3 rows × 100,003 columns takes about"):
         next(solve(load("base"), [("9" * 10**5, "1")]))
     monkeypatch.delenv("GRIDSUM_MEMORY")
-    message = r"training 1 runs of base takes about [\d,]+ days on this machine, and the limit is 30 days; .*_TIME="
+    message = r"training 1 run of base takes about [\d,]+ days on this machine, and the limit is 30 days; .*_TIME="
     with pytest.raises(TooLargeError, match=message) as refused:
         train(override(Config(), {"training.epochs": 10**6}), [0], tmp_path / "run", CPU)
     assert list(tmp_path.iterdir()) == []

@@ -22,7 +22,7 @@ def load(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Model:
         >>> load("base")
         <gridsum model base: base, 157,585 parameters>
     """
-    from gridsum.automaton.files import read_rule, shipped_rule
+    from gridsum.automaton import files
 
     if not isinstance(name, str | Path) or name == "":
         raise ModelError(
@@ -32,10 +32,10 @@ def load(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Model:
     if "+" in name and not Path(name).exists():
         raise ModelError(f"{name!r} is a sum, not a model; the sum comes first: gridsum.solve({name!r}, 'exact')")
     if name.endswith(".json"):
-        return RuleModel(name, None, read_rule(name))
-    table = shipped_rule(name)
+        return RuleModel(name, None, files.read_rule(name))
+    table = files.shipped_rule(name)
     if table is not None:  # without torch
-        weights = Path(__file__).parents[1] / "shipped" / f"{name}.safetensors"
+        weights = files.SHIPPED / f"{name}.safetensors"
         return RuleModel(name, weights if weights.is_file() else None, table)
     from gridsum.config.registry import find
     from gridsum.model.store import configuration_of, load_runs, locate

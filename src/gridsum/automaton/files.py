@@ -5,7 +5,7 @@ from pathlib import Path
 from gridsum.automaton.table import RuleTable, TableError
 from gridsum.tasks.task import DECIMAL
 
-_SHIPPED = Path(__file__).parents[1] / "shipped"
+SHIPPED = Path(__file__).parents[1] / "shipped"
 # A table of 255 states, which do not compress at all, as text.
 _MOST_BYTES = 10**9
 
@@ -26,7 +26,7 @@ def read_rule(path: str | Path) -> RuleTable:
 
 def shipped_rules() -> dict[str, RuleTable]:
     """The rules that come with gridsum, by the names of their models; of an operation, that for base 10 first."""
-    found = {path.name.removesuffix(".rule.json"): read_rule(path) for path in _SHIPPED.glob("*.rule.json")}
+    found = {path.name.removesuffix(".rule.json"): read_rule(path) for path in SHIPPED.glob("*.rule.json")}
 
     def place(name: str) -> tuple[str, int]:
         task = found[name].task
@@ -37,5 +37,5 @@ def shipped_rules() -> dict[str, RuleTable]:
 
 def shipped_rule(name: str) -> RuleTable | None:
     """The rule of a model that comes with gridsum, if it has one; a path is no name of one."""
-    path = _SHIPPED / f"{name}.rule.json"
-    return read_rule(path) if path.parent == _SHIPPED and path.is_file() else None
+    path = SHIPPED / f"{name}.rule.json"
+    return read_rule(path) if path.parent == SHIPPED and path.is_file() else None
