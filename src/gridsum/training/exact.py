@@ -1,7 +1,6 @@
 """`exact` as an entry of the registry: a network of bits, trained on results by phases, consolidated and proved."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -67,10 +66,6 @@ class ExactGradients(GradientSource):
         self.before = torch.empty(0, device=self.device)
         self.replayed: dict[tuple[str, int], Replayed] = {}
         self.pool: Any = None
-        # One thread has a run's cells in its cache, and waits for none. A call needs a module of its own.
-        self.alone = [_Objective(RuleNetwork(config.rule, [seed], config.learns), config) for seed in seeds]
-        threads = min(len(seeds), torch.get_num_threads())
-        self.threads = ThreadPoolExecutor(threads, "gridsum-run", torch.set_num_threads, (1,))
 
     def __call__(self, step: int) -> Gradients:
         name, phase, index = at_step(self.config, step)
@@ -96,25 +91,16 @@ class ExactGradients(GradientSource):
 
     def _rows(self, phase: Phase, steps: int, number: Tensor, now: Tensor, before: Tensor) -> Tensor:
         """The gradient of every run, its costs, and the states it ends with: [R,P+Q+S]."""
-
-        def of(objective: _Objective, runs: slice) -> Tensor:
-            # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
-            weights = flatten(parameter.detach()[runs] for parameter in self.network.parameters()).requires_grad_()
-            reduced = served(self.config.training.precision, self.device) == "bf16"
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=reduced):
-                parts = named_rows(objective.network, weights) | {"decided": self.network.decided[runs]}
-                named = {f"network.{name}": part for name, part in parts.items()}
-                stream = Stream(self.stream.key[runs]).fold(number)
-                asked = (phase, steps, stream, Setting(*now.unbind()), before[runs])
-                found, states = functional_call(objective, named, asked, strict=False)
-            (gradient,) = torch.autograd.grad(found.total.sum(), weights)
-            costs = torch.stack([getattr(found, name).detach() for name in _QUANTITIES], 1)
-            return torch.cat((gradient, costs, states.flatten(1)), 1)
-
-        if on_gpu(self.device) or len(self.alone) == 1 or not as_written(self.network):
-            return of(self.objective, slice(None))
-        each = [slice(run, run + 1) for run in range(len(self.alone))]
-        return torch.cat(list(self.threads.map(of, self.alone, each)))
+        # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
+        weights = flatten(parameter.detach() for parameter in self.network.parameters()).requires_grad_()
+        reduced = served(self.config.training.precision, self.device) == "bf16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=reduced):
+            named = {f"network.{name}": part for name, part in named_rows(self.network, weights).items()}
+            asked = (phase, steps, self.stream.fold(number), Setting(*now.unbind()), before)
+            found, states = functional_call(self.objective, named, asked, strict=False)
+        (gradient,) = torch.autograd.grad(found.total.sum(), weights)
+        costs = torch.stack([getattr(found, name).detach() for name in _QUANTITIES], 1)
+        return torch.cat((gradient, costs, states.flatten(1)), 1)
 
     def states_shape(self, phase: Phase) -> tuple[int, ...]:
         shared = self.config.discovery
