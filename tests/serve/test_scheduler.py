@@ -61,6 +61,34 @@ def test_only_one_computes_at_a_time():
     assert (most, computing, scheduler.taken, scheduler._seconds) == (1, 0, 0, {})
 
 
+def test_clients_with_long_work_share_the_time():
+    scheduler, until = Scheduler(4, 100), threading.Event()
+    seconds, clients = {"many": 0.0, "one": 0.0}, ["many"]
+
+    def work(name: str) -> Callable[..., list[None]]:
+        def compute(_: Any, go_on: GoOn) -> list[None]:
+            while not until.is_set():
+                time.sleep(0.002)
+                seconds[name] += 0.002
+                if seconds["many"] + seconds["one"] > 0.8 and "one" in clients:
+                    until.set()
+                go_on()
+            return [None]
+
+        return compute
+
+    async def everybody() -> None:
+        tasks = [asyncio.ensure_future(scheduler.do("many", work("many"))) for _ in range(8)]
+        await asyncio.sleep(0.3)
+        seconds["many"] = 0.0
+        clients.append("one")
+        tasks.append(asyncio.ensure_future(scheduler.do("one", work("one"))))
+        await asyncio.gather(*tasks)
+
+    run(everybody)
+    assert 0.5 < seconds["one"] / seconds["many"] < 2
+
+
 def test_what_waits_together_is_done_together():
     scheduler, until, batches = Scheduler(1, 100), threading.Event(), []
 
