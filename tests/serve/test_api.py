@@ -1,6 +1,5 @@
 """The API over real connections, and the page that the server shows."""
 
-import dataclasses
 import os
 import re
 import signal
@@ -26,7 +25,6 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 import gridsum
 from gridsum.page.site import file_of
-from gridsum.serve.limits import Limits
 from tests.browser import PHONE, visiting
 from tests.serve.conftest import get, solve
 
@@ -155,14 +153,13 @@ def test_every_served_model_adds_on_the_page(browser: Browser, server: int, untr
 
 def test_the_documentation_has_every_operation(browser: Browser, server: int):
     paths = get(server, "/openapi.json").json()["paths"]
-    assert {"/solve", "/models", "/limits", "/health"} == paths.keys()
+    assert {"/solve", "/models", "/health"} == paths.keys()
     with visiting(browser, f"http://127.0.0.1:{server}/docs", PHONE) as visit:
         visit.page.goto(visit.address)
         operations = visit.page.locator(".operation")
         expect(operations).to_have_count(len(paths))
         for path in paths:
             expect(operations.filter(has_text=path).first).to_be_visible()
-        expect(visit.page.locator("#limits li")).to_have_count(len(dataclasses.fields(Limits)))
         assert visit.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

@@ -1,6 +1,5 @@
 """The API and the page's files, as one ASGI application."""
 
-import dataclasses
 import math
 import mimetypes
 import time
@@ -11,7 +10,6 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
@@ -23,11 +21,10 @@ from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
 from gridsum.page.data import network_script
 from gridsum.page.site import PARTS, file_of, static_files
-from gridsum.serve.connections import Connections
 from gridsum.serve.guard import Access, Guard
 from gridsum.serve.limits import Limits
 from gridsum.serve.scheduler import BusyError, GoOn, Scheduler, Work
-from gridsum.serve.schemas import AnswerView, Health, LimitView, ModelView, Problem, SumRequest
+from gridsum.serve.schemas import AnswerView, Health, ModelView, Problem, SumRequest
 from gridsum.tasks import ExpressionError
 
 # Cells of a grid up to which a sum is a short one.
@@ -43,11 +40,8 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 
 def create_app(models: Sequence[Model], limits: Limits | None = None, access: Access | None = None) -> FastAPI:
     """The application that serves `models`; the first is the default."""
-    limits, registry = limits or Limits(), CollectorRegistry()
-    by_name, scheduler = {model.name: model for model in models}, Scheduler(limits.workers, limits.max_waiting)
-    Gauge("gridsum_requests_taken", "Being worked on, or waiting", registry=registry).set_function(
-        lambda: scheduler.taken
-    )
+    limits, by_name = limits or Limits(), {model.name: model for model in models}
+    scheduler = Scheduler(limits.workers, limits.max_waiting)
     app = FastAPI(
         title="gridsum",
         version=__version__,
@@ -55,8 +49,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         docs_url=None,  # FastAPI's own pages load their scripts from elsewhere
         redoc_url=None,
     )
-    app.state.connections = Connections(limits, registry)
-    app.add_middleware(Guard, most=limits.body, access=access or Access(), registry=registry)
+    app.add_middleware(Guard, most=limits.body, access=access or Access())
     for kind in _STATUS:
         app.add_exception_handler(kind, _explain)
 
@@ -91,21 +84,10 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         """The models that can be asked; the first is the default."""
         return [ModelView(**model.about, halting_rules=model.halting_rules) for model in models]
 
-    @app.get("/limits", tags=["server"])
-    async def limits_() -> list[LimitView]:
-        """What this server allows."""
-        known = [(limit.name, limit.metadata["meaning"]) for limit in dataclasses.fields(Limits)]
-        return [LimitView(name=name, most=getattr(limits, name), meaning=meaning) for name, meaning in known]
-
     @app.get("/health", tags=["server"])
-    async def health() -> Health:
+    async def health(request: Request) -> Health:
         """Whether the server answers, and how busy it is."""
-        return Health(taken=scheduler.taken)
-
-    @app.get("/metrics", include_in_schema=False)
-    async def metrics() -> Response:
-        """What is counted, as Prometheus reads it."""
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+        return Health(taken=scheduler.taken, connections=len(request.state.connection.connections))
 
     networks = {file_of(model.name): model.runs for model in models if isinstance(model, PaperModel)}
     scripts = {f"{name}{PARTS[part]}": (networks[name], part) for name in networks for part in PARTS}

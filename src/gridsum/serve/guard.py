@@ -4,12 +4,10 @@ import asyncio
 import base64
 import hmac
 import ipaddress
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from prometheus_client import CollectorRegistry, Histogram
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,7 +25,6 @@ HEADERS = {
 }
 _HEAD = 1 << 14
 """Bytes of the address and the headers of a request; h11 limits only what does not arrive at once."""
-_SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _OPEN = "/health"
 """What may be asked without a token."""
 
@@ -65,13 +62,10 @@ class Access:
 
 
 class Guard:
-    """Refuses what may not be asked, counts, and protects the page."""
+    """Refuses what may not be asked, and protects the page."""
 
-    def __init__(self, app: ASGIApp, most: int, access: Access, registry: CollectorRegistry) -> None:
+    def __init__(self, app: ASGIApp, most: int, access: Access) -> None:
         self._app, self._most, self._access = app, most, access
-        self._seconds = Histogram(
-            "gridsum_request_seconds", "Until an answer", ["status"], buckets=_SECONDS, registry=registry
-        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,13 +73,12 @@ class Guard:
             return
         connection: Connection = scope["state"]["connection"]
         connection.answering = asyncio.current_task()
-        began, started = time.perf_counter(), False
+        started = False
 
         async def guarded(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                self._seconds.labels(message["status"]).observe(time.perf_counter() - began)
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)

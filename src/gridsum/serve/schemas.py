@@ -44,19 +44,12 @@ class ModelView(Closed):
     halting_rules: Annotated[dict[str, str], Field(description="those this model can follow, its own first")]
 
 
-class LimitView(Closed):
-    """One limit of this server."""
-
-    name: str
-    most: int
-    meaning: str
-
-
 class Health(Closed):
     """The server answers; how busy it is."""
 
     status: str = "ok"
     taken: Annotated[int, Field(description="requests being worked on or waiting")]
+    connections: Annotated[int, Field(description="open ones, with that of this request")]
 
 
 class AnswerView(Closed):

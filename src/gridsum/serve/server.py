@@ -6,6 +6,7 @@ import socket
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,11 @@ class ServeError(ValueError):
 def make_server(app: "FastAPI", limits: Limits) -> "uvicorn.Server":
     import uvicorn
 
+    from gridsum.serve.connections import Connection
+
     config = uvicorn.Config(
         app,
-        http=app.state.connections.protocol,
+        http=partial(Connection, limits, {}),  # type: ignore[arg-type]
         ws="none",
         log_level="error",  # so that no client can fill a disk
         access_log=False,

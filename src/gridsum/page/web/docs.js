@@ -80,10 +80,8 @@
   }
 
   async function show() {
-    const [api, limits] = await Promise.all([get("/openapi.json"), get("/limits")]);
+    const api = await get("/openapi.json");
     document.getElementById("summary").textContent = `${api.info.summary} Version ${api.info.version}.`;
-    document.getElementById("limits").append(...limits.map(({ name, most, meaning }) =>
-      html("li", {}, `at most ${most.toLocaleString("en")} ${meaning} (`, html("code", {}, name), ")")));
     const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, about]) => operation(api, method, path, about)));
     document.getElementById("operations").append(...operations);
