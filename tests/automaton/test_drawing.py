@@ -1,10 +1,8 @@
 """A rule at work, drawn in a terminal."""
 
-from io import StringIO
-
 from gridsum.api.options import SolveOptions
 from gridsum.api.rules import RuleModel
-from gridsum.api.terminal import draw, render
+from gridsum.api.terminal import draw
 from tests.oracles.column_addition import column_addition
 
 RULE = column_addition()
@@ -12,7 +10,7 @@ RULE = column_addition()
 
 def drawn(*terms: str, width: int = 80) -> list[str]:
     trace = RuleModel("exact", None, RULE).traced(terms, SolveOptions())
-    return render(draw(trace, width), StringIO()).splitlines()
+    return draw(trace, width).splitlines()
 
 
 def test_every_step_is_drawn_with_what_changes():

@@ -154,19 +154,6 @@ def test_the_drawing_of_a_network_shows_its_placement_its_readings_and_when_it_h
     assert f"halted after {trace.answer.steps} steps, answer 10041, which is right" in lines
 
 
-def test_colour_adds_to_the_drawing_and_takes_nothing_away(
-    command: Command, model: str, monkeypatch: pytest.MonkeyPatch
-):
-    plain = command("solve", "12+34", "--model", model, "--show", "--seed", "5")[1]
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    coloured = command("solve", "12+34", "--model", model, "--show", "--seed", "5")[1]
-    assert "\x1b[" in coloured
-    stripped = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
-    assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
-
-
 def test_letters_that_the_terminal_lacks_are_replaced(model: str):
     done = in_child(work_of("solve", "12+34", "--model", model, "--show"), encoding="ascii")
     assert done.status == 0, done.err

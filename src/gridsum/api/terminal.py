@@ -1,13 +1,9 @@
-"""The column method, drawn in a terminal step by step.
+"""The column method, drawn as text step by step."""
 
-Colour comes from `rich`, which is imported only where it can be shown. Into a file, the same is written as plain lines:
-nothing is said by colour alone.
-"""
-
-import os
 import shutil
+import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from gridsum.data.answers import shortened
 
@@ -17,26 +13,15 @@ if TYPE_CHECKING:
     from gridsum.api.traces import Trace
     from gridsum.data.answers import Answer
 
-Line = list[tuple[str, str]]
-"""Pieces of text, each with its style (empty for none)."""
-
 BLANK, UNSURE, ELIDED, ELIDED_ROWS = "·", "?", "…", "⋮"
-_STYLES = {
-    "title": "bold",
-    "quiet": "dim",
-    "changed": "bold yellow",
-    "answer": "cyan",
-    "right": "bold green",
-    "wrong": "bold red",
-}
 _MARGIN, _CELL, _MODEL_NAME = 4, 3, 16
 _MOST_ROWS, _MOST_STEPS = 16, 41
 
 
-def draw(trace: "Trace", width: int | None = None) -> list[Line]:
+def draw(trace: "Trace", width: int | None = None) -> str:
     """The grid as placed, then what every cell reads after each step; changed symbols stand in brackets.
 
-    Of many rows, columns or steps, the first and the last ones.
+    It is no wider than the terminal. Of many rows, columns or steps, the first and the last ones are shown.
     """
     answer, (frames, letters), (placed, placed_letters) = trace.answer, trace.frames, trace.placed
     width = width or shutil.get_terminal_size().columns
@@ -50,36 +35,33 @@ def draw(trace: "Trace", width: int | None = None) -> list[Line]:
         return [[ELIDED_ROWS] if number < 0 else row(number) for number in rows]
 
     start, rules = seen(placed, placed_letters), f"{answer.halting} halting, {answer.placement} placement, model "
-    lines: list[Line] = [
-        [(shortened(answer.expression, width), "title")],
-        [(rules + _end_of(trace.model.name, max(width - len(rules), _MODEL_NAME)), "quiet")],
-        [(f"{BLANK} blank   > row of the answer   [ ] changed in this step", "quiet")],
+    lines = [
+        shortened(answer.expression, width),
+        rules + _end_of(trace.model.name, max(width - len(rules), _MODEL_NAME)),
+        f"{BLANK} blank   > row of the answer   [ ] changed in this step",
     ]
     if any(UNSURE in row for row in start):
-        lines.append([(f"{UNSURE} several symbols share the cell", "quiet")])
+        lines.append(f"{UNSURE} several symbols share the cell")
     if min(*rows, *shown) < 0:
-        left_out = f"{ELIDED} and {ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns"
-        lines.append([(left_out, "quiet")])
-    lines += [[], [("placed on the grid", "title")], *_grid(start, start)]
+        lines.append(f"{ELIDED} and {ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns")
+    lines += ["", "placed on the grid", *_grid(start, start)]
     still = False
     for n in _kept(answer.steps + 1, _MOST_STEPS):
         if n < 0:
-            lines += [[], [(f"{ELIDED_ROWS}  {answer.steps + 1 - (_MOST_STEPS - 1)} steps are left out", "quiet")]]
+            lines += ["", f"{ELIDED_ROWS}  {answer.steps + 1 - (_MOST_STEPS - 1)} steps are left out"]
             continue
         grid, before = frames[n], frames[max(n - 1, 0)]
-        title: Line = [(f"step {n}" if n else "before any step", "title"), (f"   {_halting(trace, n)}", "quiet")]
+        title = f"{f'step {n}' if n else 'before any step'}   {_halting(trace, n)}"
         if n and (grid == before).all():
-            lines += [[]] * (not still)
-            lines.append([*title, ("no symbol has changed", "quiet")])
+            lines += [*[""] * (not still), f"{title}no symbol has changed"]
             still = True
             continue
         still = False
         top: list[int] = grid[0].tolist()
         read = "".join(letters[code] for code in top).replace(BLANK, "")
-        room = width - sum(len(text) for text, _ in title) - len("reads ")
-        title.append((f"reads {shortened(read or 'nothing', room)}", "answer"))
-        lines += [[], title, *_grid(seen(grid, letters), seen(before, letters))]
-    return [*lines, [], *_verdict(answer, width), []]
+        title += f"reads {shortened(read or 'nothing', width - len(title) - len('reads '))}"
+        lines += ["", title, *_grid(seen(grid, letters), seen(before, letters))]
+    return "\n".join(textwrap.fill(line, width) for line in [*lines, "", *_verdict(answer, width)]) + "\n\n"
 
 
 def _halting(trace: "Trace", n: int) -> str:
@@ -89,28 +71,20 @@ def _halting(trace: "Trace", n: int) -> str:
     return f"λ {float(trace.halting[n]):.3f}   halted by now {halted:.3f}   "
 
 
-def _verdict(answer: "Answer", width: int) -> list[Line]:
+def _verdict(answer: "Answer", width: int) -> list[str]:
     steps = f"{answer.steps} step{'' if answer.steps == 1 else 's'}"
     end = f"stopped by the limit of {steps}" if answer.capped else f"halted after {steps}"
     said = shortened(answer.answer or "nothing", width - len(end) - len(", answer , which is right"))
-    start = f"{end}, answer {said}, which is "
-    if answer.correct:
-        return [[(start, ""), ("right", "right")]]
-    return [
-        [(start, ""), ("wrong", "wrong")],
-        [(f"the sum is {shortened(answer.expected, width - len('the sum is '))}", "")],
-    ]
+    verdict = f"{end}, answer {said}, which is {'right' if answer.correct else 'wrong'}"
+    return [verdict] if answer.correct else [verdict, f"the sum is {shortened(answer.expected, width - 11)}"]
 
 
-def _grid(symbols: list[list[str]], before: list[list[str]]) -> list[Line]:
+def _grid(symbols: list[list[str]], before: list[list[str]]) -> list[str]:
     """The rows, with brackets where a symbol is another than before."""
-    lines: list[Line] = []
-    for number, cells in enumerate(zip(symbols, before, strict=True)):
-        line: Line = [(" " * _MARGIN if number else "  > ", "quiet")]
-        for text, was in zip(*cells, strict=True):
-            style = "quiet" if text in (BLANK, ELIDED, ELIDED_ROWS) else "" if number else "answer"
-            line.append((f"[{text}]", "changed") if text != was else (f" {text} ", style))
-        lines.append(line)
+    lines: list[str] = []
+    for cells in zip(symbols, before, strict=True):
+        drawn = [f"[{text}]" if text != was else f" {text} " for text, was in zip(*cells, strict=True)]
+        lines.append(f"{'' if lines else '  >':{_MARGIN}}{''.join(drawn)}")
     return lines
 
 
@@ -124,22 +98,3 @@ def _kept(count: int, most: int) -> list[int]:
 
 def _end_of(path: str, room: int) -> str:
     return path if len(path) <= room else ELIDED + path[len(path) - max(1, room - 1) :]
-
-
-def plain(lines: Sequence[Line]) -> str:
-    return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
-
-
-def render(lines: Sequence[Line], stream: TextIO) -> str:
-    """The lines as text for `stream`, in colour where that is a terminal that has any, and folded to its width."""
-    if not stream.isatty() and "FORCE_COLOR" not in os.environ:
-        return plain(lines)
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=stream, highlight=False, width=shutil.get_terminal_size().columns)
-    with console.capture() as captured:
-        for line in lines:
-            styled = Text.assemble(*((text, _STYLES.get(style, "")) for text, style in line))
-            console.print(styled, soft_wrap=not stream.isatty())
-    return captured.get()

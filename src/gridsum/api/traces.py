@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.terminal import BLANK, UNSURE, draw, plain, render
+from gridsum.api.terminal import BLANK, UNSURE, draw
 from gridsum.data.answers import Answer
 from gridsum.io.names import did_you_mean
 from gridsum.tasks import FIRST_DIGIT, PAD
@@ -148,14 +148,14 @@ class Trace:
         return f"<trace of {said}: {len(self)} grids of {height} × {width} cells, model {self.model.name}>"
 
     def __str__(self) -> str:
-        return plain(draw(self))
+        return draw(self)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def show(self) -> None:
         """Print every step, as `gridsum solve --show` does."""
-        sys.stdout.write(render(draw(self), sys.stdout))
+        sys.stdout.write(draw(self))
 
     def plot(self, what: str = "steps") -> Any:
         """A matplotlib figure: "steps", "placement" or, where the model decides by chance, "halting"."""

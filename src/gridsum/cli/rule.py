@@ -7,15 +7,14 @@ examples:
   gridsum rule --task subtract 900-1-23 --out subtract.svg
 """
 
-import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gridsum.api.loading import rule_model
 from gridsum.cli.options import Options, Parser, add_model
-from gridsum.cli.output import print_text, tell, write_result
+from gridsum.cli.output import print_prose, tell, write_result
 
 if TYPE_CHECKING:
-    from gridsum.api.terminal import Line
     from gridsum.automaton.meaning import Meaning, Sum
     from gridsum.automaton.table import RuleTable
 
@@ -27,8 +26,8 @@ def add_options(parser: Parser) -> None:
     source = parser.add_mutually_exclusive_group()
     add_model(parser, within=source)
     parser.option("--task TASK", "a rule by hand, made from what the columns of a task do", source)
-    parser.option("--json", "print the whole table as a JSON object")
-    parser.option("--out FILE", "also write a file: that object, or a picture if its name ends in .svg, .png or .pdf")
+    told = "also write a file: the whole table as JSON, or a picture if its name ends in .svg, .png or .pdf"
+    parser.option("--out FILE", told)
 
 
 def run(options: Options) -> int:
@@ -49,52 +48,33 @@ def run(options: Options) -> int:
         else:
             write_result(options.out, table.to_json() + "\n")
         tell(f"gridsum: wrote {options.out}")
-    if options.json:
-        print_text(table.to_json() + "\n")
-    else:
-        from gridsum.api.terminal import render
-        from gridsum.automaton.meaning import meaning_of
+    from gridsum.automaton.meaning import meaning_of
 
-        print_text(render(_described(name, table, meaning_of(table)), sys.stdout))
+    print_prose([*_described(name, table, meaning_of(table))])
     return 0
 
 
-def _described(name: str, table: "RuleTable", meaning: "Meaning") -> "list[Line]":
+def _described(name: str, table: "RuleTable", meaning: "Meaning") -> Iterator[str]:
     """All that a person needs to see what the rule does."""
-    known = "column addition" if table.task.name.startswith("add") else f"what a column of {table.task.name} does"
-    cases, wrong = len(meaning.cases), meaning.wrong
-    verdict: Line = [
-        (f"This is {'not ' * bool(wrong)}{known}", "wrong" if wrong else "right"),
-        (
-            f": {wrong} of {cases} cases differ."
-            if wrong
-            else f" in all {cases} cases. gridsum prove checks the rest.",
-            "",
-        ),
-    ]
+    yield f"The rule of {name}"
+    yield f"{len(table.states)} states of {table.bits} bits. A cell sees its own symbol and the states of its"
+    yield f"left, right and lower neighbour, or the border: {table.steps.size:,} entries."
+    yield from ("", "Placement", *_placement(table), "", f"States   bits {table.bits - 1} … 0")
     patterns: dict[str, list[str]] = {}
     for state in meaning.states:
         patterns.setdefault(state.meaning, []).append(f"{state.pattern:0{table.bits}b}")
     wide = max(map(len, patterns)) + 3
-    lines: list[Line] = [
-        [(f"The rule of {name}", "title")],
-        [(f"{len(table.states)} states of {table.bits} bits. A cell sees its own symbol and the states of its", "")],
-        [(f"left, right and lower neighbour, or the border: {table.steps.size:,} entries.", "")],
-        [],
-        [("Placement", "title")],
-        *_placement(table),
-        [],
-        [("States", "title"), (f"   bits {table.bits - 1} … 0", "quiet")],
-        *([(f"  {told:<{wide}}", "answer"), (" ".join(found), "")] for told, found in sorted(patterns.items())),
-        *([(f"Bit {found.bit} is the carry ({found.on} is a carry).", "changed")] for found in meaning.carry_bits),
-    ]
+    yield from (f"  {told:<{wide}}{' '.join(found)}" for told, found in sorted(patterns.items()))
+    yield from (f"Bit {found.bit} is the carry ({found.on} is a carry)." for found in meaning.carry_bits)
     for heading, rows in meaning.columns():
-        lines += [[], [("A column", "title"), (f"   own digit ↓, digit or blank below →; {heading}", "quiet")]]
-        lines += [[(line, "")] for line in _column(table, meaning, rows)]
-    return [*lines, [], verdict]
+        yield from ("", f"A column   own digit ↓, digit or blank below →; {heading}", *_column(table, meaning, rows))
+    known = "column addition" if table.task.name.startswith("add") else f"what a column of {table.task.name} does"
+    cases, wrong = len(meaning.cases), meaning.wrong
+    right = f"This is {known} in all {cases} cases. gridsum prove checks the rest."
+    yield from ("", f"This is not {known}: {wrong} of {cases} cases differ." if wrong else right)
 
 
-def _placement(table: "RuleTable") -> "list[Line]":
+def _placement(table: "RuleTable") -> list[str]:
     from gridsum.tasks import PAD
 
     symbols, digits = table.task.alphabet.symbols, table.task.alphabet.digits
@@ -103,7 +83,7 @@ def _placement(table: "RuleTable") -> "list[Line]":
         for action in range(len(_DOES))
     ]
     shown = [text.replace(digits, f"{digits[0]} … {digits[-1]}") for text in placed]
-    return [[(f"  {text:<12}", "answer"), (does, "")] for text, does in zip(shown, _DOES, strict=True) if text]
+    return [f"  {text:<12}{does}" for text, does in zip(shown, _DOES, strict=True) if text]
 
 
 def _column(table: "RuleTable", meaning: "Meaning", rows: "dict[str, list[set[Sum]]]") -> list[str]:

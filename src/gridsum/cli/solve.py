@@ -178,11 +178,11 @@ class _Solver:
         """What is printed of each answer."""
         model, options = self._model, self._options
         if options.trace or options.show:
-            from gridsum.api.terminal import draw, render
+            from gridsum.api.terminal import draw
 
             for terms in expressions:
                 trace = model.traced(terms, self._solving)
-                yield json.dumps(trace.to_dict()) + "\n" if options.trace else render(draw(trace), sys.stdout)
+                yield json.dumps(trace.to_dict()) + "\n" if options.trace else draw(trace)
             return
         for answer in model.answers(expressions, self._solving) if expressions else ():
             self.answered += 1
