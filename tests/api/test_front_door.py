@@ -143,8 +143,8 @@ def test_pictures_and_films(tmp_path: Path):
     trace = gridsum.trace("9+1")
     assert trace.plot().get_axes()
     assert trace.plot("placement").get_axes()
-    with pytest.raises(TraceError, match="does not decide by chance"):
-        trace.plot("halting")
+    with pytest.raises(TraceError, match="unknown plot 'step'; did you mean 'steps'"):
+        trace.plot("step")
     film = trace.film(tmp_path / "sum.gif")
     assert (tmp_path / "sum.gif").read_bytes() == film
     assert film._repr_html_().startswith('<img alt="a sum')

@@ -47,24 +47,6 @@ def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trai
     assert f"{trained} on 2x3: 70 of 70 problems" in err
 
 
-def test_a_solver_of_ones_own(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "own_solver_for_a_test.py").write_text(
-        "def add(text):\n    return str(sum(map(int, text.rstrip('=').split('+'))))\n"
-        "def fail(text):\n    raise OverflowError('too long')\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    names = [f"own_solver_for_a_test:{name}" for name in ("add", "fail")]
-    out = tmp_path / "records.jsonl"
-    status, printed, err = command("evaluate", "--model", *names, "--suite", "3x4", "--samples", "5", "--out", str(out))
-    assert status == 0, err
-    kept = [(record.model, record.variant, record.sequences_right) for record in read([out])]
-    assert kept == [(names[0], "external", 5), (names[1], "external", 0)]
-    assert "1.0" in printed
-    assert f"{names[1]} gave no answer to 5 of 5 problems of 3x4; the first: " in err
-    assert "OverflowError: too long" in err
-
-
 def test_a_table_is_printed_or_written_and_a_link_stays_a_link(command: Command, records: Path, tmp_path: Path):
     for form, mark in {"text": "Scores\n", "markdown": "| suite"}.items():
         asked = ["table", "scores", "--records", str(records), "--format", form]

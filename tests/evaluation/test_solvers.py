@@ -1,74 +1,24 @@
-"""Functions of the user: found, asked, and ended where they do not end."""
+"""Functions of the user: asked, and measured whatever they do."""
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+import gridsum
 from gridsum.evaluation.evaluate import FunctionSubject, evaluate
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.solvers import NoAnswer, SolverError, ask, load_solver, takes_list
+from gridsum.evaluation.solvers import takes_list
 from gridsum.evaluation.suites import Suite, find
 from gridsum.io.version import __version__
 from gridsum.tasks import Addition
 
 ADD = Addition()
 
-SOURCE = """
-ANSWER = 46
-def solve(expression):
-    return str(sum(int(term) for term in expression.rstrip("=").split("+")))
-class Adder:
-    @staticmethod
-    def add(expression):
-        return "7"
-"""
-
 
 def right(expression: str) -> str:
     return ADD.answer(ADD.parse(expression))
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory to import from; what it leaves in the interpreter is taken back."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != ""])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    for name in ("my_solver", "my_broken", "my_needy"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    (tmp_path / "my_solver.py").write_text(SOURCE)
-    (tmp_path / "my_broken.py").write_text("1 / 0")
-    (tmp_path / "my_needy.py").write_text("import a_module_that_is_not_there")
-    return tmp_path
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_solver_beside_the_user_is_found() -> None:
-    assert load_solver("my_solver:solve")("12+34=") == "46"
-    assert load_solver("my_solver:Adder.add")("12+34=") == "7"
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("my_solver", "write package.module:function"),
-        ("./my_solver.py:solve", "write package.module:function"),
-        ("no_such_module:solve", "No module named 'no_such_module'; install it, or start in the folder"),
-        ("my_solver.inner:solve", "No module named 'my_solver.inner'"),
-        ("my_solver:solv", "my_solver has no 'solv'; did you mean 'solve'?"),
-        ("my_solver:ANSWER", "not a function but int"),
-        ("my_broken:solve", "my_broken cannot be imported: ZeroDivisionError: division by zero"),
-        ("my_needy:solve", "my_needy cannot be imported: ModuleNotFoundError: No module named 'a_module_that_is_not"),
-    ],
-)
-def test_a_solver_that_cannot_be_loaded(name: str, message: str) -> None:
-    with pytest.raises(SolverError) as caught:
-        load_solver(name)
-    assert message in str(caught.value)
 
 
 def measured(name: str, solver: Any, suite: Suite, samples: int | None = None, seed: int = 0) -> Record:
@@ -87,21 +37,54 @@ def test_a_function_gets_the_problems_of_the_suite() -> None:
     assert (record.evaluation_seed, record.version, record.commit) == (4, __version__, "abc")
 
 
-def test_what_comes_after_a_failure_counts() -> None:
-    suite = Suite.of_expressions("three", ["12+34", "1+1", "2+2"])
+class Own(BaseException):
+    pass
 
-    def weak(expression: str) -> str:
-        if expression == "3+3=":
+
+def hostile(expression: str) -> Any:
+    """Fails in a way of its own, by the first term of a sum."""
+    sys.stdout.write("a word of its own")
+    match int(expression.split("+")[0]):
+        case 1:
+            raise SystemExit(3)
+        case 2:
+            return {}["weights"]
+        case 3:
+            return 4.5
+        case 4:
+            raise Own("mine" * 100)
+        case 5:
             raise KeyboardInterrupt
-        return right(expression) if expression != "1+1=" else {}["weights"]
+    return right(expression)
 
-    record = measured("weak", weak, suite)
-    assert (record.sequences_right, record.failed, record.answers) == (2, 1, ("46", "", "4"))
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (1, "called sys.exit(3)"),
+        (2, "KeyError: 'weights'"),
+        (3, "gave float, not text such as '46'"),
+        (4, "Own: minemine"),
+    ],
+)
+def test_whatever_a_function_does_the_others_get_their_answers(
+    number: int, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = Suite.of_expressions("three", ["12+34", f"{number}+1", "22+2"])
+    (record,) = gridsum.evaluate(hostile, suite)
+    assert (record.sequences_right, record.failed, record.answers) == (2, 1, ("46", "", "24"))
+    assert (record.failure or "").startswith(f"{number}+1= {reason}")
+    printed = capsys.readouterr()
+    assert printed.out == "", "what it prints is not a result of ours"
+    assert f"hostile gave no answer to 1 of 3 problems of three; the first: {number}+1= {reason}" in printed.err
+    with pytest.raises(KeyboardInterrupt):
+        measured("hostile", hostile, Suite.of_expressions("interrupted", ["5+3"]))
+
+
+def test_a_long_problem_is_told_in_short() -> None:
     long = measured("weak", lambda _: 4.5, find("2x602")[0], 1)
     assert long.answers is None, "they are kept of fixed expressions alone"
     assert len(long.failure or "") < 200
-    with pytest.raises(KeyboardInterrupt):
-        measured("weak", weak, Suite.of_expressions("interrupted", ["3+3"]))
 
 
 def test_a_solver_may_take_lists() -> None:
@@ -125,37 +108,3 @@ def test_a_solver_says_by_its_type_what_it_takes(kind: Any, takes: bool) -> None
     solver.__annotations__["problems"] = kind
     assert takes_list(solver) == takes
     assert not takes_list(dict), "it is silent about its parameters"
-
-
-HOSTILE = """
-import sys
-def solve(problem):
-    print("a word of its own")
-    terms = [int(term) for term in problem.rstrip("=").split("+")]
-    number = terms[0]
-    if number == 1:
-        sys.exit(3)
-    if number == 2:
-        raise KeyError("weights")
-    if number == 3:
-        return 4.5
-    if number == 4:
-        class Own(BaseException): pass
-        raise Own("mine")
-    return 10 ** 5000 if number == 5 else sum(terms)
-"""
-REASONS = {1: "called sys.exit(3)", 2: "KeyError: 'weights'", 3: "gave float, not text such as '46'", 4: "Own: mine"}
-
-
-def test_whatever_a_solver_does_the_others_get_their_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "my_solver.py").write_text(HOSTILE)
-    solver = load_solver("my_solver:solve")
-    for number in range(1, 7):
-        if number in REASONS:
-            with pytest.raises(NoAnswer) as caught:
-                ask(solver, [f"{number}+1="], batched=False)
-            assert str(caught.value) == REASONS[number]
-        else:
-            said = "1" + "0" * 5000 if number == 5 else "7"
-            assert ask(solver, [f"{number}+1="], batched=False) == [said]
-    assert capsys.readouterr().out == "", "what it prints is not a result of ours"

@@ -18,7 +18,6 @@ from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
 from gridsum.figures import (
     plot_attention,
-    plot_halting,
     plot_placement,
     plot_rings,
     plot_steps,
@@ -107,15 +106,6 @@ def test_grids_too_large_for_a_picture_are_refused(base):
     for plot in (plot_steps, plot_placement):
         with pytest.raises(FigureError, match="too large for a picture"):
             plot(trace, answer)
-
-
-def test_halting_shows_the_curve_and_where_it_stopped(right, texts):
-    answer, trace = right
-    figure = plot_halting(trace, answer)
-    lines = figure.axes[0].lines
-    np.testing.assert_allclose(heights(lines[0]), trace.halting.numpy())
-    assert np.array(lines[2].get_xydata())[:, 0].tolist() == [answer.steps] * 2
-    assert "halted here (median)" in texts(figure)
 
 
 def test_attention_shows_the_clearest_of_each_kind(base, right, texts):

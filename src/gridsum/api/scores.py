@@ -17,7 +17,6 @@ from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append, check_file
 from gridsum.evaluation.rendering import Table, to_markdown, to_text
-from gridsum.evaluation.solvers import load_solver
 from gridsum.evaluation.suites import Suite, SuiteError, find
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import MODELS
@@ -74,13 +73,12 @@ def evaluate(
 ) -> Scores:
     """Measure a model, a function, or a list of them on suites of problems.
 
-    A model is given as itself, by its name or by its folder (with all its seeds), a function as itself or as
-    "module:function". A suite is a collection of `gridsum.suites`, a problem space such as "2x100" or "[1,4]x[1,10]",
-    or a family in one such as "nines+1:2x100". All get the same problems for one `seed`, and networks get them on
-    `grids` of "every" size alike, or of the "published" test code's sizes. A function whose parameter is
-    a list gets many problems at once. Where it fails, its answer is wrong, and the record says why (`failed`,
-    `failure`). Records are added to the file `out` as they come; `gridsum table` reads it. Progress goes to standard
-    error unless `quiet`.
+    A model is given as itself, by its name or by its folder (with all its seeds). A suite is a collection of
+    `gridsum.suites`, a problem space such as "2x100" or "[1,4]x[1,10]", or a family in one such as "nines+1:2x100".
+    All get the same problems for one `seed`, and networks get them on `grids` of "every" size alike, or of the
+    "published" test code's sizes. A function whose parameter is a list gets many problems at once. Where it fails,
+    its answer is wrong, and the record says why (`failed`, `failure`). Records are added to the file `out` as they
+    come; `gridsum table` reads it. Progress goes to standard error unless `quiet`.
 
     Examples:
         >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
@@ -98,10 +96,7 @@ def evaluate(
 
     def subjects_of(one: Any) -> Iterator[Subject]:
         """One for each fleet of networks, rule or function, loaded and checked."""
-        named = isinstance(one, str | Path)
-        if named and ":" in str(one) and not Path(one).exists():
-            yield FunctionSubject(str(one), load_solver(str(one)))
-        elif named:
+        if isinstance(one, str | Path):
             name = str(one).rstrip("/") or str(one)
             if name.endswith(".json") or shipped_rule(name) is not None:
                 yield from subjects_of(load(name))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gridsum.api.models import Model
     from gridsum.model.inside import Trace as Inside
 
-_PLOTS = ("steps", "placement", "halting")
+_PLOTS = ("steps", "placement")
 # float32 holds about seven digits; more of them would be noise, and double the output.
 _DECIMALS = 6
 
@@ -158,12 +158,10 @@ class Trace:
         sys.stdout.write(draw(self))
 
     def plot(self, what: str = "steps") -> Any:
-        """A matplotlib figure: "steps", "placement" or, where the model decides by chance, "halting"."""
+        """A matplotlib figure: "steps" or "placement"."""
         if what not in _PLOTS:
             mend = did_you_mean(str(what), _PLOTS, f"use {', '.join(_PLOTS)}")
             raise TraceError(f"unknown plot {what!r}; {mend}")
-        if what == "halting" and self.halting is None:
-            raise TraceError(f"{self.model.name} does not decide by chance when to halt; plot steps or placement")
         from gridsum import figures
 
         return getattr(figures, f"plot_{what}")(self.inside, self.answer)

@@ -4,7 +4,7 @@ suite is added to a file, from which gridsum table makes the paper's tables.
 examples:
   gridsum evaluate --model base --suite 2x100 '[5,6]x[1,10]' --samples 1000
   gridsum evaluate --model runs/base runs/SASA --suite ablation --out my.jsonl
-  gridsum evaluate --model exact my_solvers:add --suite all --out my.jsonl
+  gridsum evaluate --model exact --suite hard-cases
 """
 
 from gridsum.cli.options import Options, Parser, add_device, add_rules, samples
@@ -45,9 +45,8 @@ def add_options(parser: Parser) -> None:
     parser.explain({"suites": SUITES, families: FAMILIES})
     parser.option(
         "--model MODEL...",
-        "shipped models, weights files or folders; a training folder means all its seeds, which are measured together. "
-        "Or a Python function, package.module:function, that maps '12+34=' to '46' (or a list of problems to a list of "
-        f"answers); an exception counts as a wrong answer (default: {DEFAULT_MODEL})",
+        "shipped models, weights files or folders; a training folder means all its seeds, which are measured together "
+        f"(default: {DEFAULT_MODEL}). A function of yours is measured in Python: gridsum.evaluate(function, '2x100')",
     )
     parser.option("--suite SUITE...", "what to measure on (default: comparison)")
     parser.option(

@@ -27,7 +27,6 @@ FIGURES = {
     "placement": ("the action chosen for each symbol, and the grid it makes (Fig. 4)", _OF_A_SUM),
     "steps": ("the grid from step to step, changed cells marked", _OF_A_SUM),
     "film": ("a sum being worked out, as .gif", _OF_A_SUM),
-    "halting": ("how likely it is to halt at each step: λ_n and p_n", _OF_A_SUM),
     "attention": ("a position-based and a content-based rule (Fig. 5)", _OF_A_SUM),
     "ring": ("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
     "terms": ("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
@@ -56,7 +55,7 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--model MODEL",
         "a shipped model's name, a trained seed's folder, or a weights file; for ring also a training folder with "
-        f"several seeds (default: {DEFAULT_MODEL}; {INSIDE_MODEL} for halting, attention and ring)",
+        f"several seeds (default: {DEFAULT_MODEL}; {INSIDE_MODEL} for attention and ring)",
     )
     parser.option(
         "--records RECORDS...",
@@ -103,8 +102,8 @@ def run(options: Options) -> int:
 
 def _of_a_sum(options: Options, figures: Any) -> Any:
     """A figure of what happens in a model while it works out a sum."""
-    name, inside_by_default = options.figure, options.figure in ("halting", "attention")
-    model = load(options.model or (INSIDE_MODEL if inside_by_default else DEFAULT_MODEL), device=options.device)
+    name = options.figure
+    model = load(options.model or (INSIDE_MODEL if name == "attention" else DEFAULT_MODEL), device=options.device)
     trace = model.traced(model.read(options.expression or _EXPRESSION), SolveOptions())
     if name == "film":
         return trace.film()

@@ -5,55 +5,19 @@ type of its first parameter: `def solve(problems: list[str]) -> list[str]`. What
 the reason is kept.
 """
 
-import importlib
 import inspect
-import operator
-import os
 import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from typing import Any, cast
-
-from gridsum.io.names import did_you_mean
+from typing import Any
 
 Solver = Callable[[Any], Any]
 """From `12+34=` to `46`, or from a list of such problems to the list of their answers."""
 
 
-class SolverError(ValueError):
-    """A solver that cannot be loaded or asked; the message says why."""
-
-
 class NoAnswer(Exception):
     """Why a solver gave none."""
-
-
-def load_solver(name: str) -> Solver:
-    """The function that `package.module:function` names; the working directory can be imported from."""
-    if not re.fullmatch(r"[\w.]+:[\w.]+", name):
-        raise SolverError(f"{name!r} does not name a function; write package.module:function")
-    module_name, attribute = name.split(":")
-    sys.set_int_max_str_digits(0)  # some suites have more digits than Python reads and writes by default
-    here = os.getcwd()
-    if here not in sys.path:
-        # It stays there: a solver may import what lies beside it only when it is first called.
-        sys.path.insert(0, here)
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        mend = f"install it, or start in the folder that holds it (now {here} is searched)"
-        hint = f"; {mend}" if isinstance(error, ModuleNotFoundError) else ""
-        raise SolverError(f"{module_name} cannot be imported: {_told(error)}{hint}") from error
-    try:
-        solver = operator.attrgetter(attribute)(module)
-    except AttributeError as error:
-        hint = did_you_mean(attribute, dir(module), "check its spelling")
-        raise SolverError(f"{module_name} has no {attribute!r}; {hint}") from error
-    if not callable(solver):
-        kind = type(solver).__name__
-        raise SolverError(f"{name} is not a function but {kind}; it must take '12+34=' and return '46'")
-    return cast(Solver, solver)
 
 
 def takes_list(solver: Solver) -> bool:

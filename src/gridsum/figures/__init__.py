@@ -14,7 +14,7 @@ except ImportError:
 
 from gridsum.figures.attention import plot_attention
 from gridsum.figures.baselines import plot_baselines
-from gridsum.figures.curves import plot_halting, plot_terms, plot_training
+from gridsum.figures.curves import plot_terms, plot_training
 from gridsum.figures.ring import plot_rings
 from gridsum.figures.steps import plot_placement, plot_steps
 from gridsum.figures.study import plot_carries, plot_leakage, plot_numbers
@@ -24,7 +24,6 @@ __all__ = [
     "plot_attention",
     "plot_baselines",
     "plot_carries",
-    "plot_halting",
     "plot_leakage",
     "plot_numbers",
     "plot_placement",

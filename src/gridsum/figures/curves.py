@@ -1,4 +1,4 @@
-"""Curves: scores against terms, steps over a training run, halting within one computation."""
+"""Curves: scores against terms, steps over a training run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -9,12 +9,10 @@ from matplotlib.ticker import MaxNLocator
 
 from gridsum.analysis.curves import TermsCurve, TrainingCurve
 from gridsum.evaluation.intervals import Measure, interval
-from gridsum.figures.style import DASHES, INK, MARKERS, QUIET, SERIES, Picture, styled
+from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, Picture, styled
 
 if TYPE_CHECKING:
-    from gridsum.data.answers import Answer
     from gridsum.evaluation.paper import Score
-    from gridsum.model.inside import Trace
 
 _LABELS_INSIDE = 2
 """Of more curves than this, labels would cover some."""
@@ -96,27 +94,4 @@ def plot_training(curves: Sequence[TrainingCurve]) -> Picture:
         axes.legend()
     else:
         figure.legend(loc="outside lower center", ncols=2, fontsize=8)
-    return figure
-
-
-@styled
-def plot_halting(trace: "Trace", answer: "Answer") -> Picture:
-    """λ_n, p_n and the probability of having halted, along one computation of a network that decides when to halt."""
-    assert trace.halting is not None
-    assert trace.probability is not None
-    figure = Picture(figsize=(6.4, 3.2), layout="constrained")
-    axes: Axes = figure.subplots()
-    n, halted = range(len(trace.halting)), trace.probability.double().cumsum(0).clamp(max=1)
-    axes.bar(n, trace.probability.tolist(), color=SERIES[4], width=0.75, label="$p_n$: halts at n")
-    conditional = "$λ_n$: halts at n if still running"
-    axes.plot(n, trace.halting.tolist(), color=SERIES[0], marker="o", markersize=4, label=conditional)
-    axes.plot(n, halted.tolist(), color=SERIES[1], linestyle="--", marker="s", markersize=3, label="has halted by n")
-    end = "stopped by the limit" if answer.capped else "halted here"
-    axes.axvline(answer.steps, color=QUIET, linestyle=":", linewidth=1, label=f"{end} ({answer.halting})")
-    axes.set_ylabel("probability")
-    axes.set_ylim(0, 1.05)
-    axes.legend(loc="upper left", fontsize=8)
-    axes.set_title(f"{answer.expression}{answer.answer}")
-    axes.set_xlabel("step n")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
