@@ -124,6 +124,13 @@ def test_what_is_drawn_has_the_exact_answer(name: str, few: float):
     assert seen == set(range(1, space.terms[1] + 1))
 
 
+def test_few_products_are_the_number_again():
+    """Else copying it would answer many problems."""
+    task = find("times:base=3")
+    batch = sample(Space((2, 2), (3, 3)), 500, Stream.of_seeds([0]), 0.0, task)
+    assert sum(batch.expression(0, number)[-2] == "1" for number in range(500)) < 150
+
+
 def test_digits_of_every_value_are_drawn():
     batch = sample(Space((2, 2), (9, 9)), 40, Stream.of_seeds([1]), task=find("add:base=36"))
     assert set("".join(batch.expression(0, problem) for problem in range(40))) == {*LETTERS, "+", "="}

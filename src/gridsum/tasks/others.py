@@ -46,9 +46,9 @@ class Times(Task):
         return found
 
     def arrange(self, lengths: Any, digits: Any, *signs: Any) -> tuple[Any, Any]:  # noqa: ARG002
-        """Factors have one digit, and are 0 less often than it is drawn: such a problem says nothing of the others."""
+        """Factors have one digit. A 0 or 1, which makes a product say little, is drawn again."""
         lengths[..., 1:] = lengths[..., 1:].clamp(max=1)
-        digits[..., 1:, 0] += (digits[..., 1:, 0] == 0) * digits[..., 1:, -1]
+        digits[..., 1:, 0] += (digits[..., 1:, 0] < 2) * (digits[..., 1:, -1] - digits[..., 1:, 0])
         return lengths, digits
 
     @property
@@ -83,7 +83,17 @@ class Maximum(Task):
     """
 
     kind, signs, asks = "max", "^", "the largest of numbers"
-    settings = BLANKS_COUNT
+    # What goes right begins at the left border: few columns beyond the digits, and steps enough to cross them.
+    settings = MappingProxyType(
+        {
+            **BLANKS_COUNT,
+            "rule.bits": 10,
+            "discovery.spare_columns": 1,
+            "phases.anneal.recurrent": (5, 10),
+            "phases.hard.recurrent": (5, 10),
+            "phases.robust.recurrent": (8, 16),
+        }
+    )
 
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits
