@@ -30,7 +30,7 @@ from gridsum.io.version import __version__
 GROUPS = {
     "use trained networks": {
         "solve": "answer sums, or show step by step how they are worked out",
-        "models": "list the models that come with gridsum, and their scores",
+        "models": "list the models that come with gridsum, and what each is for",
         "serve": "open a page on which the network can be watched at work",
         "page": "write the page as files that run anywhere, without a server",
         "export": "write a model for the Hugging Face Hub, as ONNX, or as JSON",

@@ -8,8 +8,7 @@ examples:
 """
 
 from gridsum.cli.options import Options, Parser, add_device, add_rules, samples
-from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell
-from gridsum.cli.table import FORMAT, formatted
+from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell, terminal_width
 from gridsum.io.names import DEFAULT_MODEL
 
 # These stand here too, to be told without torch.
@@ -62,7 +61,6 @@ def add_options(parser: Parser) -> None:
         "the published test code",
         default="every",
     )
-    parser.option(FORMAT, "how scores are printed", default="text")
     add_rules(parser, "random seed for problems, grid sizes and halting")
     add_device(parser)
 
@@ -71,13 +69,14 @@ def run(options: Options) -> int:
     if options.out is not None:
         check_writable(options.out)
     from gridsum.api.scores import evaluate
+    from gridsum.evaluation.rendering import to_text
 
     how = {name: getattr(options, name) for name in ("halting", "placement", "grids", "device", "out")}
     with kept_if_stopped(lambda: f"; what was done is kept in {options.out}" if options.out else ""):
         scores = evaluate(
             options.model or [DEFAULT_MODEL], options.suite or "comparison", options.samples, options.seed, **how
         )
-    print_text(formatted(scores.table, options.format))
+    print_text(to_text(scores.table, terminal_width()))
     count = f"{len(scores)} record{'' if len(scores) == 1 else 's'}"
     kept = f"added {count} to {options.out}" if options.out else "nothing was kept; add --out FILE to keep the records"
     tell(f"gridsum: {kept}")

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.api.loading import load
+from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
-from gridsum.api.options import SolveOptions
 from gridsum.cli.options import Options, Parser, UsageError, add_device, columns
-from gridsum.cli.output import check_writable, print_text, tell, terminal_width, write_result
+from gridsum.cli.output import check_writable, print_text, tell, terminal_width
 from gridsum.cli.table import record_files
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
@@ -39,12 +39,7 @@ FIGURES = {
 """What each shows, and which of the options it is made of."""
 _SHOWN = {name: shows for name, (shows, _) in FIGURES.items()}
 _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "runs": "--runs"}
-# What some figures cannot do without.
-_NEEDED = {
-    "training": "training folders; name them with --runs FOLDER",
-    "numbers": "the folder of gridsum reproduce; name it: --runs FOLDER",
-    "leakage": "the folder of gridsum reproduce; name it: --runs FOLDER",
-}
+_NEEDS_RUNS = "is made of a folder of gridsum reproduce, or for training of gridsum train; name it with --runs FOLDER"
 
 
 def add_options(parser: Parser) -> None:
@@ -78,37 +73,38 @@ def run(options: Options) -> int:
     if wrong is not None:
         needs = ", ".join(_WRITTEN[needed] for needed in made_of)
         raise UsageError(f"the figure {name} takes no {wrong}; it is made of {needs}")
-    if name in _NEEDED and not given:
-        raise UsageError(f"the figure {name} is made of {_NEEDED[name]}")
+    if made_of == ("runs",) and not given:
+        raise UsageError(f"the figure {name} {_NEEDS_RUNS}")
     if options.out is None:
         raise UsageError(f"no file to write to; add --out {name}.{'gif' if name == 'film' else 'svg'}")
     check_writable(options.out)
     try:
         from gridsum import figures
-        from gridsum.figures import animation, style
+        from gridsum.figures import style
     except ImportError as error:
         raise UsageError(str(error)) from None
     if name == "film":
-        animation.check_film(options.out)
-        content: bytes = _of_a_sum(options, figures)
+        model, expression = _model_and_sum(options)
+        model.trace(expression).film(options.out)
     else:
-        suffix = style.check_format(options.out)
+        style.check_format(options.out)
         draw = _of_a_sum if made_of == _OF_A_SUM else _of_many
-        content = style.to_bytes(draw(options, figures), suffix)
-    write_result(options.out, content)
+        figures.save(draw(options, figures), options.out)
     tell(f"gridsum: wrote {options.out}")
     return 0
 
 
+def _model_and_sum(options: Options) -> tuple[Model, str]:
+    usual = INSIDE_MODEL if options.figure == "attention" else DEFAULT_MODEL
+    return load(options.model or usual, device=options.device), options.expression or _EXPRESSION
+
+
 def _of_a_sum(options: Options, figures: Any) -> Any:
     """A figure of what happens in a model while it works out a sum."""
-    name = options.figure
-    model = load(options.model or (INSIDE_MODEL if name == "attention" else DEFAULT_MODEL), device=options.device)
-    trace = model.traced(model.read(options.expression or _EXPRESSION), SolveOptions())
-    if name == "film":
-        return trace.film()
-    if name != "attention":
-        return trace.plot(name)
+    model, expression = _model_and_sum(options)
+    trace = model.trace(expression)
+    if options.figure != "attention":
+        return trace.plot(options.figure)
     if not isinstance(model, PaperModel):
         raise UsageError(f"the figure attention needs a network of the paper, not {model.name}; use base")
     return figures.plot_attention(trace.inside, model.network.step.attention)
@@ -134,7 +130,7 @@ def _of_many(options: Options, figures: Any) -> Any:
             blocks = [block for place in folders for block in load_results(place).replications()]
             standard, overtrained = (leaks_against_length(blocks, overtrained) for overtrained in (False, True))
             if not (found := numbers(blocks)) or (name == "leakage" and not standard):
-                raise UsageError(f"the figure {name} is made of {_NEEDED[name]}")
+                raise UsageError(f"the figure {name} {_NEEDS_RUNS}")
             return figures.plot_numbers(found) if name == "numbers" else figures.plot_leakage(standard, overtrained)
         case "training":
             return figures.plot_training(training_curves(folders))

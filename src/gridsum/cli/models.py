@@ -1,5 +1,5 @@
-"""List the models that come with gridsum: what to use each for, and how it scored. All scores of a model: gridsum table
-scores --records MODEL. Those of the baselines that ours are compared with: gridsum table baselines.
+"""List the models that come with gridsum, and what to use each for. Their scores: gridsum table scores --records MODEL.
+Those of the baselines that ours are compared with: gridsum table baselines.
 
 examples:
   gridsum models
@@ -7,16 +7,9 @@ examples:
 """
 
 from gridsum.automaton.files import shipped_rules
-from gridsum.cli.options import Options, Parser
+from gridsum.cli.options import Options, Parser, columns
 from gridsum.cli.output import print_text, terminal_width
-from gridsum.evaluation.records import NOTHING, read
-from gridsum.evaluation.rendering import Table, to_text
-from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.tables import ROUNDING, accuracy_text
 from gridsum.io.names import DEFAULT_MODEL, MODELS
-from gridsum.model.store import facts, load_runs, shipped, shipped_records
-
-_LONG_CARRY = "carry-6:2x10"
 
 
 def add_options(parser: Parser) -> None:
@@ -24,26 +17,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:  # noqa: ARG001
-    suites = [*(suite.name for suite in COLLECTIONS["ablation"]), _LONG_CARRY]
-    rows = []
-    for name, path in shipped().items():
-        known, records = facts(load_runs(name, [path])), shipped_records(name)
-        scores = {record.suite: accuracy_text(record.seq) for record in (read([records]) if records.exists() else ())}
-        shown = (scores.get(suite, NOTHING) for suite in suites)
-        rows.append((name, MODELS.get(name, NOTHING), str(known["epochs"]), f"{known['parameters']:,}", *shown))
-    for name, table in shipped_rules().items():
-        if name not in MODELS:
-            rows.append((name, f"any {table.task.meaning}: proved", *[NOTHING] * (2 + len(suites))))
-    caption = (
-        f"The last columns: whole results right, from the records; {_LONG_CARRY} is of sums whose carry crosses 6 "
-        f"columns, the others are of random digits, where carries are short. {ROUNDING} {DEFAULT_MODEL} answers where "
-        "no model is named. Models without parameters here are rules without their networks."
-    )
-    table = Table(
-        "Models that come with gridsum",
-        caption,
-        ("model", "use this for", "epochs", "parameters", *suites),
-        tuple(rows),
-    )
-    print_text(to_text(table, terminal_width() or 100))
+    rules = {name: f"any {table.task.meaning}: proved" for name, table in shipped_rules().items()}
+    used_for = rules | MODELS | {DEFAULT_MODEL: f"{MODELS[DEFAULT_MODEL]} (default)"}
+    print_text(columns({name: used_for[name] for name in (*MODELS, *rules)}, width=terminal_width()) + "\n")
     return 0

@@ -1,4 +1,4 @@
-"""Where results go: standard output, or a file that is written whole or not at all."""
+"""What is printed, and what is told beside it."""
 
 import os
 import shutil
@@ -10,9 +10,6 @@ from pathlib import Path
 
 from gridsum.cli.options import UsageError
 from gridsum.io.names import printable
-
-STANDARD = "-"
-"""The name of standard output where a file is asked for."""
 
 
 def print_text(text: str) -> None:
@@ -64,18 +61,3 @@ def check_writable(name: str) -> None:
         raise UsageError(f"{name} cannot be written: {place} is not a folder; choose another place")
     if not os.access(place, os.W_OK):
         raise UsageError(f"{name} cannot be written: {place} is read-only; choose another place")
-
-
-def write_result(name: str, result: str | bytes) -> None:
-    """The whole of a result to a file or, if it is text, to standard output."""
-    if name == STANDARD and isinstance(result, str):
-        print_text(result)
-        return
-    from gridsum.io.disk import write_atomically
-
-    path = Path(name)
-    content = result.encode() if isinstance(result, str) else result
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)  # a pipe or a device, which must not be replaced by a file
-    else:
-        write_atomically(path.resolve(), content)  # resolved: a link stays a link

@@ -6,7 +6,7 @@ examples:
   gridsum prove
   gridsum prove --certify
   gridsum prove --model runs/exact/seed-3
-  gridsum prove --model rule.json --out proof.json
+  gridsum prove --model rule.json --json > proof.json
 """
 
 import json
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gridsum.api.loading import rule_model
 from gridsum.api.rules import RuleModel
 from gridsum.cli.options import Options, Parser, UsageError, add_model
-from gridsum.cli.output import print_prose, print_text, tell, write_result
+from gridsum.cli.output import print_prose, print_text
 
 if TYPE_CHECKING:
     from gridsum.automaton.table import RuleTable
@@ -30,7 +30,6 @@ def add_options(parser: Parser) -> None:
     add_model(parser)
     parser.option("--certify", "let Coq check the argument and the rule; it must be installed")
     parser.option("--json", "print what was found as a JSON object")
-    parser.option("--out FILE", "also write that object to a file")
 
 
 def run(options: Options) -> int:
@@ -59,14 +58,10 @@ def run(options: Options) -> int:
             raise UsageError(str(error)) from None
     found["proved"] &= not any(part["different"] for part in found["network"].values())
     found["proved"] &= found["coq"].get("holds", True)
-    text = json.dumps(found, indent=2) + "\n"
     if options.json:
-        print_text(text)
+        print_text(json.dumps(found, indent=2) + "\n")
     else:
         print_prose([*_checked(found, table), "", *(_theorem(table) if found["proved"] else _failed(found, table))])
-    if options.out is not None:
-        write_result(options.out, text)
-        tell(f"gridsum: wrote {options.out}")
     return 0 if found["proved"] else 1
 
 

@@ -8,11 +8,12 @@ examples:
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridsum.api.loading import rule_model
 from gridsum.cli.options import Options, Parser, add_model
-from gridsum.cli.output import print_prose, tell, write_result
+from gridsum.cli.output import print_prose, tell
 
 if TYPE_CHECKING:
     from gridsum.automaton.meaning import Meaning, Sum
@@ -46,7 +47,9 @@ def run(options: Options) -> int:
 
             save(plot_rule(table, table.task.parse(options.expression or table.task.problem)), options.out)
         else:
-            write_result(options.out, table.to_json() + "\n")
+            from gridsum.io.disk import write_atomically
+
+            write_atomically(Path(options.out).resolve(), f"{table.to_json()}\n".encode())
         tell(f"gridsum: wrote {options.out}")
     from gridsum.automaton.meaning import meaning_of
 

@@ -42,7 +42,7 @@ from collections.abc import Callable, Iterator, Sequence
 from gridsum.api.loading import load
 from gridsum.api.options import SolveOptions
 from gridsum.cli.options import Options, Parser, UsageError, add_device, add_model, add_rules
-from gridsum.cli.output import STANDARD, print_text, tell
+from gridsum.cli.output import print_text, tell
 from gridsum.io.limits import TooLargeError
 from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError
@@ -88,7 +88,7 @@ def run(options: Options) -> int:
     if options.expressions:
         solver.answer("argument", 0, _joined(options.expressions))
     else:
-        standard = options.file in (None, STANDARD)
+        standard = options.file in (None, "-")
         # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
         with open(0 if standard else str(options.file), "rb", buffering=0, closefd=not standard) as file:
             for lines in _lines(file.read):

@@ -10,10 +10,9 @@ examples:
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from gridsum.cli.options import Options, Parser, UsageError, columns
-from gridsum.cli.output import STANDARD, check_writable, print_text, tell, terminal_width, write_result
+from gridsum.cli.output import print_text, tell, terminal_width
 from gridsum.io.names import did_you_mean
 
 # These stand here too, to be told without loading what makes them.
@@ -26,7 +25,6 @@ TABLES = {
     "scores": "every record: accuracies, intervals and steps",
     "baselines": "baselines side by side: median and best training seed",
 }
-FORMAT = "--format text|markdown"
 
 
 def add_options(parser: Parser) -> None:
@@ -37,8 +35,7 @@ def add_options(parser: Parser) -> None:
         "files of records, or names of shipped models for theirs; of several records for one line the last counts "
         "(default: those of the shipped models; for ablation, of all seeds of each variant; for baselines, theirs too)",
     )
-    parser.option(FORMAT, "how it is written", default="text")
-    parser.option("--out FILE", "where to write; - is standard output", default=STANDARD)
+    parser.option("--format text|markdown", "how it is written", default="text")
 
 
 def run(options: Options) -> int:
@@ -47,22 +44,13 @@ def run(options: Options) -> int:
             raise UsageError(f"which table? Name one of: {', '.join(TABLES)}")
         print_text(columns(TABLES, width=terminal_width()) + "\n")
         return 0
-    if options.out != STANDARD:
-        check_writable(options.out)
-
     from gridsum.evaluation.records import read
+    from gridsum.evaluation.rendering import to_markdown, to_text
     from gridsum.evaluation.tables import TABLES as MAKERS
 
     table = MAKERS[options.table](read(record_files(options.records, options.table)))
-    write_result(options.out, formatted(table, options.format, options.out == STANDARD))
+    print_text(to_markdown(table) if options.format == "markdown" else to_text(table, terminal_width()))
     return 0
-
-
-def formatted(table: Any, form: str, shown: bool = True) -> str:
-    """A table in a format; where it is `shown` as text, it fits the terminal."""
-    from gridsum.evaluation.rendering import to_markdown, to_text
-
-    return to_markdown(table) if form == "markdown" else to_text(table, terminal_width() if shown else None)
 
 
 def record_files(given: Sequence[str], table: str = "") -> list[str]:
