@@ -29,7 +29,7 @@ from gridsum.config.fields import MOST_SEEDS
 from gridsum.config.registry import BASELINES, Trainable, find, names
 from gridsum.config.variants import VARIANTS
 from gridsum.model.store import configuration_of, locate
-from gridsum.training.checkpoints import last_of
+from gridsum.training.checkpoints import last_epoch
 from gridsum.training.folders import FolderError, read_setup, seed_folder
 
 
@@ -106,9 +106,9 @@ def run(options: Options) -> int:
 
 def _saved(options: Options) -> str:
     place = Path(options.out)
-    done = last_of(place, "step")
-    steps = read_setup(place)[0].steps if done else 0
-    said = f"and saved after training step {done} of {steps}" if done else "before a training step was done"
+    done = last_epoch(place)
+    epochs = read_setup(place)[0].training.epochs if done else 0
+    said = f"and saved after epoch {done} of {epochs}" if done else "before an epoch was done"
     device = ["--device", options.device] if options.device != "auto" else []
     return f" {said}; go on with: {shlex.join(['gridsum', 'train', '--out', options.out, '--resume', *device])}"
 

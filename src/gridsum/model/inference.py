@@ -19,15 +19,11 @@ def default_rule(network: Network) -> HaltingRule:
     return next(iter(HALTING_RULES[network.config.halting]))
 
 
-class HaltingError(ValueError):
-    """A rule that a network cannot follow; the message says which it can."""
-
-
 def check_rule(network: Network, rule: str) -> None:
     kind = network.config.halting
     if rule not in HALTING_RULES[kind]:
         use = " or ".join(map(repr, HALTING_RULES[kind]))
-        raise HaltingError(f"a model with {kind} halting cannot follow {rule!r}; use {use}")
+        raise ValueError(f"a model with {kind} halting cannot follow {rule!r}; use {use}")
 
 
 class UnsoundError(ValueError):

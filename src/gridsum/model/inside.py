@@ -12,11 +12,6 @@ from gridsum.io.names import did_you_mean
 from gridsum.model.paper import survival
 from gridsum.model.rollout import Moment, Network
 
-
-class InsideError(ValueError):
-    """A part that a network does not have; the message names the nearest."""
-
-
 Output = Tensor | tuple[Tensor, ...]
 """What a part puts out: a tensor, or several."""
 Outputs = Mapping[tuple[str, int], Output]
@@ -36,12 +31,12 @@ def recorded(
     if not isinstance(instead, Mapping) or any(
         not isinstance(place, tuple) or tuple(map(type, place)) != (str, int) for place in instead
     ):
-        raise InsideError(f"{instead!r} is not a patch; write {{(name, call): output}}")
+        raise ValueError(f"{instead!r} is not a patch; write {{(name, call): output}}")
     wanted = [names] if isinstance(names, str) else list(parts if names is None else names)
     for name in (*wanted, *(name for name, _ in instead)):
         if name not in parts:
             mend = did_you_mean(str(name), parts, f"the parts are {', '.join(parts)}")
-            raise InsideError(f"unknown part {name!r}; {mend}")
+            raise ValueError(f"unknown part {name!r}; {mend}")
     calls: dict[str, list[Output]] = {name: [] for name in (*wanted, *(name for name, _ in instead))}
 
     def hook_of(name: str) -> Any:
@@ -64,7 +59,7 @@ def recorded(
             hook.remove()
     for name, number in instead:
         if number >= len(calls[name]):
-            raise InsideError(f"{name} was called {len(calls[name])} times, counted from 0: no call {number} to patch")
+            raise ValueError(f"{name} was called {len(calls[name])} times, counted from 0: no call {number} to patch")
 
 
 def _put_in(place: tuple[str, int], state: Any, output: Output) -> Output:
@@ -77,7 +72,7 @@ def _put_in(place: tuple[str, int], state: Any, output: Output) -> Output:
         )
     except (TypeError, ValueError, RuntimeError):
         told = " and ".join(str(list(like.shape)) for like in shapes)
-        raise InsideError(f"the patch at {place} does not fit: {place[0]} puts out {told}") from None
+        raise ValueError(f"the patch at {place} does not fit: {place[0]} puts out {told}") from None
     return parts if several else parts[0]
 
 

@@ -7,10 +7,6 @@ import torch
 from torch import Tensor
 
 
-class DeviceError(ValueError):
-    """A device that cannot be used here; the message says which can."""
-
-
 def pick_device(device: str) -> torch.device:
     """The device that `auto`, `cpu` or `cuda[:N]` names."""
     if device == "auto":
@@ -18,13 +14,13 @@ def pick_device(device: str) -> torch.device:
     try:
         chosen = torch.device(device)
     except RuntimeError:
-        raise DeviceError(f"there is no device {device!r}; use auto, cpu or cuda") from None
+        raise ValueError(f"there is no device {device!r}; use auto, cpu or cuda") from None
     if chosen.type not in ("cpu", "cuda"):
-        raise DeviceError(f"gridsum runs on cpu and cuda, not on {device!r}")
+        raise ValueError(f"gridsum runs on cpu and cuda, not on {device!r}")
     if on_gpu(chosen) and not torch.cuda.is_available():
-        raise DeviceError("no CUDA device can be used here; use the device cpu")
+        raise ValueError("no CUDA device can be used here; use the device cpu")
     if (chosen.index or 0) >= max(1, torch.cuda.device_count()):
-        raise DeviceError(f"there is no {device!r} here; CUDA devices: {torch.cuda.device_count()}, counted from 0")
+        raise ValueError(f"there is no {device!r} here; CUDA devices: {torch.cuda.device_count()}, counted from 0")
     return chosen
 
 

@@ -1,7 +1,7 @@
-"""The checkpoint: the fleet after a training step, and all that going on needs.
+"""The checkpoint: the fleet after an epoch, and all that going on needs.
 
-Random numbers are functions of seed and step, so a checkpoint is weights, moments, the step, and what the epoch that is
-not over has logged. A new one replaces the last as a whole: a kill leaves one of them.
+Random numbers are functions of seed and step, so a checkpoint is weights, moments and the epoch. A new one replaces the
+last as a whole: a kill leaves one of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,23 +15,20 @@ from gridsum.io.disk import write_atomically
 from gridsum.io.sealed import SealError, about_file, difference, seal, unseal
 
 CHECKPOINT = "checkpoint.safetensors"
-_FORMAT = "gridsum-checkpoint-5"
+_FORMAT = "gridsum-checkpoint-6"
 
 
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be used; the message says what to do."""
+class FolderError(ValueError):
+    """A training folder that cannot be used as asked; the message says what to do."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The fleet after `epoch` whole epochs and `step` training steps."""
+    """The fleet after an epoch."""
 
     epoch: int
-    step: int
     seeds: Sequence[int]
     tensors: dict[str, Tensor]
-    quantities: Sequence[str] = ()
-    """The names of what is logged."""
     logs: dict[str, list[Any]] = field(default_factory=dict)
     """How long every run's log was at that moment, and its checksum, by seed."""
 
@@ -48,7 +45,7 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
     except FileNotFoundError:
         return None
     except SealError as error:
-        raise CheckpointError(
+        raise FolderError(
             f"{folder / CHECKPOINT} is damaged ({error}); put it back from a copy, or remove it: resuming then begins "
             "anew, and --start-from takes the weights without the optimiser's moments"
         ) from None
@@ -56,10 +53,10 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
     return Checkpoint(tensors=held, **about)
 
 
-def last_of(folder: Path, name: str) -> int | None:
-    """The `epoch` or `step` of the last checkpoint, by its header; None where there is none that can be read."""
+def last_epoch(folder: Path) -> int | None:
+    """The epoch of the last checkpoint, by its header; None where there is none that can be read."""
     try:
-        return int(about_file(folder / CHECKPOINT, _FORMAT)[name])
+        return int(about_file(folder / CHECKPOINT, _FORMAT)["epoch"])
     except (FileNotFoundError, SealError):
         return None
 
@@ -84,12 +81,11 @@ def check_fits(folder: Path, checkpoint: Checkpoint, seeds: Sequence[int], state
 
     What is empty in `state` has a size that depends on the step.
     """
-    where = f"the checkpoint in {folder}"
-    if list(checkpoint.seeds) != list(seeds):
-        raise CheckpointError(f"{where} is of seeds {list(checkpoint.seeds)}, not {list(seeds)}; it is another run's")
     expected = {
         name: tensor if tensor.numel() else checkpoint.tensors.get(name, tensor) for name, tensor in state.items()
     }
     wrong = difference(checkpoint.tensors, expected)
+    if list(checkpoint.seeds) != list(seeds):
+        wrong = f"it is of seeds {list(checkpoint.seeds)}, not {list(seeds)}"
     if wrong:
-        raise CheckpointError(f"{where} does not fit the configuration: {wrong}; it is another run's")
+        raise FolderError(f"the checkpoint in {folder} is another run's: {wrong}; put its own back from a copy")

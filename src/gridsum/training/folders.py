@@ -25,8 +25,8 @@ from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find, read_config
 from gridsum.io.disk import append_lines, clear_temporaries, read_objects, sync, write_atomically
 from gridsum.io.sealed import checksum_of
-from gridsum.model.store import WEIGHTS, Model
-from gridsum.training.checkpoints import CHECKPOINT, Checkpoint, check_fits, last_of, load_checkpoint
+from gridsum.model.store import WEIGHTS
+from gridsum.training.checkpoints import CHECKPOINT, Checkpoint, FolderError, check_fits, last_epoch, load_checkpoint
 
 _CONFIG = "config.json"
 _METRICS = "metrics.jsonl"
@@ -34,10 +34,6 @@ _CHECKSUM = "sha256"
 """Of the rest of a configuration, which finds damage; a person who changes one removes it."""
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """What JSON of another content than was written raises."""
-
-
-class FolderError(ValueError):
-    """A training folder that cannot be used as asked; the message says what to do."""
 
 
 def seed_folder(folder: Path, seed: int) -> Path:
@@ -58,9 +54,9 @@ def check_free(folder: Path) -> None:
         )
     if (folder / WEIGHTS).exists():
         raise FolderError(f"{folder} already holds the weights of a run; choose another folder")
-    # A start that was stopped before it had a configuration has empty logs, and a checkpoint before the first step.
+    # A start that was stopped before it had a configuration has empty logs, and a checkpoint before the first epoch.
     kept = any(path.stat().st_size for path in folder.glob("seed-*/*"))
-    if kept or ((folder / CHECKPOINT).exists() and last_of(folder, "step") != 0):
+    if kept or ((folder / CHECKPOINT).exists() and last_epoch(folder) != 0):
         raise FolderError(
             f"{folder} holds trained runs, but no {_CONFIG}; put that back from a copy, or choose another folder"
         )
@@ -73,7 +69,7 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def create(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None = None) -> None:
-    """Begin a training folder; `start` says what the training begins from (see `about_start`)."""
+    """Begin a training folder; `start` says whose weights the training begins from."""
     for seed in seeds:
         write_atomically(_log(folder, seed), b"")
     write_setup(folder, config, seeds, start)
@@ -144,13 +140,6 @@ def _checksum(content: dict[str, Any] | bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def about_start(start: Model, moments: bool) -> dict[str, Any]:
-    """Which model a training run began from, by the name it was given, how many epochs that had been trained for, and
-    whether the optimiser went on with its moments."""
-    trained = start.config.training.epochs_in_all
-    return {"model": start.name, "seeds": list(start.seeds), "epochs": trained, "moments": moments}
-
-
 def read_setup(folder: Path) -> tuple[Any, tuple[int, ...]]:
     """The configuration and seeds of an existing training folder."""
     return _read_setup(folder)[:2]
@@ -183,7 +172,7 @@ def trained_epochs(folder: Path) -> int:
     The checkpoint says it; where a finished training has dropped it, the logs do. They alone would not, because
     they run ahead of the weights until the next checkpoint.
     """
-    epoch = last_of(folder, "epoch")
+    epoch = last_epoch(folder)
     if epoch is not None:
         return epoch
     _, seeds = read_setup(folder)

@@ -48,27 +48,21 @@ class GraphGradients(EagerGradients):
                 if not unfinished:
                     self.recent[group] = [*self.recent[group], taken][-self._MEMORY :]
                     break
-                lengths[group] = self._longer(lengths[group])
+                # At least half as many again: a graph for every length in between would cost more than it saves.
+                lengths[group] = self._length(1.5 * (lengths[group] or 0))
                 parts[group] = self._replay(group, lengths[group])
                 torch.cuda.current_stream().wait_stream(self.lanes[group][0])
         return mean_of(parts)
 
-    def _lengths(self) -> list[int]:
-        most = self.config.model.max_steps
-        return [length for length in self._LENGTHS if length < most] + [most]
-
     def _guess(self, group: int) -> int | None:
         if self.config.model.halting != "ponder":
             return None
-        needed = max(self.recent[group], default=self._LENGTHS[2])
-        lengths = self._lengths()
-        return next((length for length in lengths if length >= needed), lengths[-1])
+        return self._length(max(self.recent[group], default=self._LENGTHS[2]))
 
-    def _longer(self, length: int | None) -> int:
-        """At least half as many again: a graph for every length in between would cost more to make than it saves."""
-        assert length is not None
-        lengths = self._lengths()
-        return next((other for other in lengths if other >= 1.5 * length), lengths[-1])
+    def _length(self, needed: float) -> int:
+        """The length of the shortest graph that takes so many steps, if any does, else of the longest."""
+        most = self.config.model.max_steps
+        return next((length for length in self._LENGTHS if needed <= length < most), most)
 
     def _graph(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Gradients]:
         if (group, length) not in self.captured:

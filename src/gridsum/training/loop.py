@@ -26,7 +26,6 @@ from gridsum.ops.forms import served
 from gridsum.training.checkpoints import Checkpoint, drop_checkpoint, load_moments, save_checkpoint
 from gridsum.training.folders import (
     FolderError,
-    about_start,
     append_metrics,
     check_free,
     check_same,
@@ -61,10 +60,6 @@ _NEWS = {
     "hardened": "placement hard in {:.0%}",
 }
 """What is told of an epoch, of that which is logged: the mean over the runs."""
-
-
-class TrainingError(RuntimeError):
-    """Training that cannot go on."""
 
 
 def news(means: Mapping[str, Sequence[float]], alive: Sequence[bool]) -> str:
@@ -157,7 +152,8 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
         kept = fleet.begin_from(start)
         if not kept:
             warn(f"{start.name} comes without the optimiser's moments, so they begin at zero")
-        began = about_start(start, kept)
+        trained = start.config.training.epochs_in_all
+        began = {"model": start.name, "seeds": list(start.seeds), "epochs": trained, "moments": kept}
         save_checkpoint(folder, fleet.checkpoint())  # resuming must not depend on the weights it began from
     create(folder, fleet.config, fleet.seeds, began)  # a folder without a configuration holds no training yet
     if start is not None:
@@ -165,41 +161,38 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
 
 
 def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) -> None:
-    fleet.kept = fleet.checkpoint()
-    saved, logs, training = fleet.done, log_lengths(folder, fleet.seeds), fleet.config.training
+    saved, training, total = fleet.epoch, fleet.config.training, fleet.config.steps
+    kept, logs = fleet.checkpoint(), log_lengths(folder, fleet.seeds)
     try:
         for number in range(fleet.epoch + 1, training.epochs + 1):
             before, began = (fleet.alive.tolist(), fleet.draws.tolist()), time.monotonic()
-            means, rate = fleet.train_epoch(number, tell)
+            means, rate = fleet.train_epoch(tell)
             if number <= _HELD_OUT_EPOCHS or number % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
-            phase, alive = fleet.gradients.phase(fleet.done - 1), fleet.alive.tolist()
+            done, alive = min(number * training.steps_per_epoch, total), fleet.alive.tolist()
+            phase = fleet.gradients.phase(done - 1)
             where = {"epoch": number, **({"phase": phase} if phase else {})}
             _log(fleet, folder, where, means, {"learning_rate": rate, "seconds": time.monotonic() - began})
             _warn_of_changes(fleet, number, *before, warn)
-            fleet.end_epoch()
-            logs = log_lengths(folder, fleet.seeds)
+            kept, logs = fleet.checkpoint(), log_lengths(folder, fleet.seeds)
             if number % training.checkpoint_epochs == 0 or number == training.epochs:
                 fleet.save(folder)
-                saved = fleet.done
+                saved = number
             if training.keep_epochs and number % training.keep_epochs == 0:
                 fleet.save_weights(folder, kept_weights(number))
             told = f"{phase}: {news(means, alive)}" if phase else news(means, alive)
-            tell(fleet.done, fleet.config.steps, f"epoch {number} of {training.epochs}: {told}")
+            tell(done, total, f"epoch {number} of {training.epochs}: {told}")
             if not any(alive):
-                raise TrainingError(f"every run has diverged by epoch {number}; try a smaller training.learning_rate")
+                raise RuntimeError(f"every run has diverged by epoch {number}; try a smaller training.learning_rate")
     finally:
-        fleet.take_up(fleet.kept)  # a stop may have come in the middle of a step, or between an epoch's log and its end
+        fleet.take_up(kept)  # a stop may have come in the middle of a step, or between an epoch's log and its end
         cut_logs(folder, logs)
-        if saved < fleet.done:  # lose no more than the step that it was stopped in
+        if saved < fleet.epoch:  # lose no more than the epoch that it was stopped in
             fleet.save(folder)
 
 
 class Fleet:
     """Runs in training: their network, optimiser and whether each is still sound."""
-
-    kept: Checkpoint
-    """The fleet after the last whole step, to which one that is broken off goes back."""
 
     def __init__(self, config: Any, seeds: tuple[int, ...], device: torch.device) -> None:
         self.config, self.seeds, self.device = config, seeds, device
@@ -213,11 +206,8 @@ class Fleet:
         """How often the weights of each run have been drawn."""
         self.epoch = 0
         """How many epochs are over."""
-        self.done = 0
-        """How many training steps are done."""
-        self.logged: list[Tensor] = []
-        """What has been logged of the steps of the epoch that is not over: [quantities, R] of each."""
         self.quantities: Sequence[str] = ()
+        """The names of what is logged of a step."""
         self.recurrent_steps = 0.0
         """Of the last training step, as the mean over its groups of problems."""
 
@@ -236,18 +226,17 @@ class Fleet:
         return True
 
     def train_epoch(
-        self, number: int, tell: Callable[[int, int], None] = lambda *_: None
+        self, tell: Callable[[int, int], None] = lambda *_: None
     ) -> tuple[dict[str, tuple[float, ...]], float]:
-        """Train until the end of an epoch; returns the means over its steps of what is logged, and its first rate."""
+        """Train for an epoch; returns the means over its steps of what is logged, and its first rate."""
         steps, total = self.config.training.steps_per_epoch, self.config.steps
-        first = (number - 1) * steps
-        for step in range(self.done, min(first + steps, total)):
-            self.logged.append(self.train_step(step))
-            self.done = step + 1
-            self.kept = self.checkpoint()
-            if self.done < total:  # the last is told with its epoch
-                tell(self.done, total)
-        means = torch.stack(self.logged).mean(0).tolist()
+        first, logged = self.epoch * steps, []
+        for step in range(first, min(first + steps, total)):
+            logged.append(self.train_step(step))
+            if step + 1 < total:  # the last is told with its epoch
+                tell(step + 1, total)
+        self.epoch += 1
+        means = torch.stack(logged).mean(0).tolist()
         return dict(zip(self.quantities, map(tuple, means), strict=True)), float(self.gradients.rate(first))
 
     def train_step(self, number: int) -> Tensor:
@@ -282,25 +271,17 @@ class Fleet:
         found = self.kind.held_out(self.network, self.config, batch, draws)
         return {name: tuple(values.tolist()) for name, values in found.items()}
 
-    def end_epoch(self) -> None:
-        self.epoch, self.logged = self.epoch + 1, []
-        self.kept = self.checkpoint()
-
     def state(self) -> dict[str, Tensor]:
-        """All that makes the next step what it is, beside the step's number; and what the epoch has logged so far."""
-        logged = torch.stack(self.logged) if self.logged else torch.zeros(0, device=self.device)
-        own = {"alive": self.alive, "draws": self.draws, "logged": logged}
-        return {**self.optimiser.state(), **self.gradients.state(), **own}
+        """All that makes the next step what it is, beside the step's number."""
+        return {**self.optimiser.state(), **self.gradients.state(), "alive": self.alive, "draws": self.draws}
 
     def checkpoint(self) -> Checkpoint:
         """The fleet as it is now."""
-        state = {name: tensor.clone() for name, tensor in self.state().items()}
-        return Checkpoint(self.epoch, self.done, self.seeds, state, self.quantities)
+        return Checkpoint(self.epoch, self.seeds, {name: tensor.clone() for name, tensor in self.state().items()})
 
     def take_up(self, checkpoint: Checkpoint) -> None:
         """Be as the fleet was then."""
-        state, self.quantities = checkpoint.tensors, checkpoint.quantities
-        self.epoch, self.done, self.logged = checkpoint.epoch, checkpoint.step, list(state["logged"].to(self.device))
+        self.epoch, state = checkpoint.epoch, checkpoint.tensors
         self.optimiser.load(state)
         self.alive.copy_(state["alive"])
         self.draws.copy_(state["draws"])
@@ -310,7 +291,7 @@ class Fleet:
         """Weights and logs of each run, then the checkpoint: neither is ever older than it."""
         self.save_weights(folder)
         logs = keep_logs(folder, self.seeds) if self.epoch else {}
-        save_checkpoint(folder, replace(self.kept, logs=logs))
+        save_checkpoint(folder, replace(self.checkpoint(), logs=logs))
 
     def save_weights(self, folder: Path, name: str = WEIGHTS) -> None:
         for run, seed in enumerate(self.seeds):

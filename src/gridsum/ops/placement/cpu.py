@@ -94,13 +94,10 @@ def place_hard(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
         return torch.cat((counts.flip(-1).cumsum(-1).flip(-1)[..., 1:], later), -1)
 
     row, moves = following(NLP), following(TLU)
-    # A vector moves left only while in the top row: on the TLUs before the next NLP.
-    time = torch.arange(length, device=x.device)
-    pushed_at = torch.where(action == NLP, time, length)
-    next_push = pushed_at.flip(-1).cummin(-1).values.flip(-1)
-    next_push = torch.cat((next_push[..., 1:], later + length), -1)
-    beyond = torch.cat((moves, later, later), -1).gather(-1, next_push)
-    column = width - 1 - torch.where(next_push < length, moves - beyond, moves)
+    # A vector moves left only while in the top row: on the TLUs before the next NLP, which leaves one row fewer below.
+    pushes = torch.where(action == NLP, row + 1, length + 1)
+    beyond = moves.new_zeros(runs, problems, length + 2).scatter(-1, pushes, moves).gather(-1, row)
+    column = width - 1 - (moves - beyond)
     kept = (action != NOP) & (row < height) & (column >= 0)
 
     outside = height * width
