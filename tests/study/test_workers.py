@@ -145,22 +145,22 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path):
     assert list(place.glob("checkpoint*"))
 
 
-def test_a_process_that_is_killed_is_followed_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gridsum.study.workers._TRIES", 2)
+def test_after_a_process_was_killed_the_same_command_goes_on(tmp_path: Path):
     kept: list[dict[Path, bytes]] = []
 
     def kill() -> bool:
         logs, workers = kept_logs(tmp_path), workers_in(tmp_path)
-        if workers and logs not in ({}, *kept[-1:]):  # of each, when it has done something
-            kept.append(logs)
-            os.kill(workers[0], signal.SIGKILL)
-        return len(kept) < 2
+        if not workers or logs in ({}, *kept):  # it is killed when it has done something
+            return True
+        kept.append(logs)
+        os.kill(workers[0], signal.SIGKILL)
+        return False
 
-    said = "the process that did train 0 was killed 2 times; the same command goes on"
-    with pytest.raises(WorkersError, match=said), processes(1) as submit, beside(kill):
-        run_by(submit, sweep_jobs(ENDLESS, (1,)), tmp_path, None, print)
+    for _ in range(2):
+        with pytest.raises(WorkersError, match="the same command goes on"), processes(1) as submit, beside(kill):
+            run_by(submit, sweep_jobs(ENDLESS, (1,)), tmp_path, None, print)
     assert len(kept) == 2
-    assert computed_again(kept) == [], "each went on where the one before it stopped"
+    assert computed_again(kept) == [], "it went on where it had been stopped"
 
 
 def test_without_a_cluster_it_says_so(monkeypatch: pytest.MonkeyPatch):

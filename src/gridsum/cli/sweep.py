@@ -1,4 +1,4 @@
-"""Train a batch of seeds for each of many configurations, measure them if asked, and list how well each does.
+"""Train a batch of seeds for each of many configurations, measure them if asked, and show how well each does.
 Finished work is kept: after an interruption the same command continues.
 
 examples:
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gridsum.cli import FAILED
 from gridsum.cli.options import Options, Parser, UsageError, add_fields, add_jobs, go_on, samples
-from gridsum.cli.output import kept_if_stopped, print_text
+from gridsum.cli.output import kept_if_stopped, print_text, terminal_width
 from gridsum.cli.train import named
 from gridsum.config.registry import find as find_entry
 from gridsum.config.registry import names
@@ -37,7 +37,8 @@ def add_options(parser: Parser) -> None:
 def run(options: Options) -> int:
     from gridsum.evaluation.suites import find
     from gridsum.ops.devices import pick_device
-    from gridsum.study.sweep import configurations, grid, listed, parse_axis, sweep_jobs
+    from gridsum.study.sweep import configurations, grid, parse_axis, sweep_jobs
+    from gridsum.study.watch import overview
     from gridsum.study.workers import do_jobs
 
     entry = find_entry(options.variant)
@@ -50,5 +51,5 @@ def run(options: Options) -> int:
     place = Path(options.out)
     with kept_if_stopped(lambda: go_on(options)), progress() as shown:
         waiting = do_jobs(jobs, place, shown, options.on, device, source_commit(), options.gpus_per_job)
-    print_text(listed(place, configs, options.seeds))
+    print_text(overview(place, terminal_width()))
     return FAILED if waiting else 0

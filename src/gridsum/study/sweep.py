@@ -1,4 +1,4 @@
-"""A sweep: one fleet of seeds for each of many configurations, and how good each became.
+"""A sweep: one fleet of seeds for each of many configurations.
 
 FOLDER/NAME/                  a training folder, whose name says what is changed
 FOLDER/records/NAME.jsonl     records of its runs, if suites were asked for
@@ -7,16 +7,12 @@ FOLDER/records/NAME.jsonl     records of its runs, if suites were asked for
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from statistics import fmean
 from typing import Any, TypeVar
 
 from gridsum.config.fields import fields_of, override
 from gridsum.config.paper import ConfigError
-from gridsum.config.registry import find
 from gridsum.evaluation.suites import Suite
-from gridsum.study.jobs import Asked, Job, PlannedRun, Sheet, jobs_of, outcomes_of
-from gridsum.training.folders import read_metrics
+from gridsum.study.jobs import Asked, Job, PlannedRun, Sheet, jobs_of
 
 _MOST = 10_000
 Configuration = TypeVar("Configuration")
@@ -48,23 +44,6 @@ def sweep_jobs(
         PlannedRun(name, config, seeds, (Sheet("measure", f"records/{name}.jsonl", asked),) if asked else ())
         for name, config in configs.items()
     )
-
-
-def listed(folder: Path, configs: Mapping[str, Any], seeds: Sequence[int]) -> str:
-    """How good each configuration became at the end of its training, a line for each, the best first."""
-    rows: list[tuple[float, str]] = []
-    proofs = all(find(config.variant).outcome for config in configs.values())
-    for name in configs:
-        if proofs:
-            results = outcomes_of(folder / name, configs[name], seeds)
-            proved = sum(result["proved"] for result in results)
-            rows.append((proved, f"{proved:>7} {len(results):>5}  {name}\n"))
-        elif ends := [log[-1] for log in (read_metrics(folder / name, seed) for seed in seeds) if log]:
-            accuracy, loss = (fmean(line[part] for line in ends) for part in ("accuracy", "total"))
-            rows.append((accuracy, f"{accuracy:>9.4f} {loss:>8.4f} {len(ends):>5}  {name}\n"))
-    header = f"{'proved':>7}" if proofs else f"{'accuracy':>9} {'loss':>8}"
-    ordered = sorted(rows, key=lambda row: -row[0])
-    return f"{header} {'runs':>5}  configuration\n" + "".join(told for _, told in ordered)
 
 
 def parse_axis(config: Any, text: str) -> tuple[str, list[str]]:

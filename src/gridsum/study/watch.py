@@ -35,12 +35,14 @@ def overview(folder: Path, width: int | None = None) -> str:
     for place in sorted(path.parent for path in folder.rglob("config.json")):
         seen = look(place)
         last = [log[-1] for log in seen.logs.values() if log]
-        held = [line["held_out"] for line in last if "held_out" in line]
+        held = [shares[-1] for shares in map(_held_out, seen.logs.values()) if shares]
         done = max((line["epoch"] for line in last), default=0)
         state = "done" if seen.ended else "not running"
         if not seen.ended and (who := holder(place)):
             left = sum(line["seconds"] for line in last) / max(1, len(last)) * (seen.of - done)
             state = f"{who}, about {duration(left)} left" if last else who
+        if seen.proofs:
+            state += f", {sum(seen.proofs.values())} of {len(seen.logs)} proved"
         rows.append((str(place.relative_to(folder)), f"{done} of {seen.of}", _number(held and [fmean(held)]), state))
     if not rows:
         raise FolderError(f"no training run, reproduction or sweep in {folder}; name the --out of one")
@@ -65,8 +67,7 @@ def drawn(folder: Path, seen: Seen, width: int | None = None) -> str:
     """A line and a curve for each seed."""
     rows = []
     for seed, log in seen.logs.items():
-        held = [line["held_out"] for line in log if "held_out" in line]
-        right = [line["accuracy"] for line in log]
+        held, right = _held_out(log), [line["accuracy"] for line in log]
         state = "" if seed not in seen.proofs else "proved" if seen.proofs[seed] else "not proved"
         numbers = [_number([line["total"] for line in log]), _number(right), _number(held)]
         done = f"{log[-1]['epoch'] if log else 0} of {seen.of}"
@@ -76,6 +77,10 @@ def drawn(folder: Path, seen: Seen, width: int | None = None) -> str:
         header, rows = header[:-1], [row[:-1] for row in rows]
     caption = "Right: in training. Held out, and the curve: whole results right on problems never trained on."
     return to_text(Table(f"{seen.variant} in {folder}", caption, header, tuple(rows)), width)
+
+
+def _held_out(log: list[dict[str, Any]]) -> list[float]:
+    return [line["held_out"] for line in log if "held_out" in line]
 
 
 def _number(values: list[float]) -> str:

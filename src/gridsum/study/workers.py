@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
@@ -31,8 +31,6 @@ from gridsum.study.jobs import Job
 _PATIENCE = 120.0
 """How long a job waits for a folder that a dying process has not let go of, in seconds."""
 _LOOK_SECONDS = 1.0
-_TRIES = 3
-"""How often a job of a process that is killed is done."""
 _REACH_SECONDS = 10.0
 _SPAWN = multiprocessing.get_context("spawn")  # a forked process cannot use the GPU
 
@@ -140,43 +138,26 @@ def do_job(
 
 @contextmanager
 def processes(most: int) -> Iterator[Submit]:
-    """So many processes of this machine at a time, which share its cores; one that is killed is followed by another.
+    """So many processes of this machine at a time, which share its cores.
 
     Fleets of few runs leave most of a large GPU idle. The kernels of several processes run at once where NVIDIA's
-    multi-process service runs, in turns where not. Left early, each process saves what it has and ends.
+    multi-process service runs, in turns where not. Left early, each process saves what it has and ends; so does each
+    where one of them is killed.
     """
-    threads, starting, left = max(1, torch.get_num_threads() // most), threading.Lock(), False
-
-    def call(job: Job, *asked: Any) -> Done:
-        for _ in range(_TRIES):
-            with ProcessPoolExecutor(1, _SPAWN, _begin, (threads,)) as process:
-                with starting:
-                    if left:
-                        break
-                    future = process.submit(_work, job, *asked)
-                try:
-                    return future.result()
-                except BrokenProcessPool:
-                    pass  # killed or told to stop
-        raise WorkersError(f"the process that did {job.name} was killed {_TRIES} times; the same command goes on")
-
-    with ThreadPoolExecutor(most) as pool:
+    threads = max(1, torch.get_num_threads() // most)
+    with ProcessPoolExecutor(most, _SPAWN, _begin, (threads,)) as pool:
         try:
-            yield partial(pool.submit, call)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            with starting:
-                left = True
-                for process in multiprocessing.active_children():
-                    process.terminate()
+            yield partial(pool.submit, _work)
+        except BrokenProcessPool:
+            raise WorkersError("a process that did a job was killed; the same command goes on") from None
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()  # for the pool, each as good as killed: it gives up what waits, and waits for all
+            raise
 
 
 def _begin(threads: int) -> None:
-    """Be a process that does one job, and ends with the process that began it."""
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt what is saved
-        raise KeyboardInterrupt
+    """Be a process that does jobs, and ends with the process that began it."""
 
     def end_with_driver() -> None:
         driver = multiprocessing.parent_process()
@@ -185,16 +166,24 @@ def _begin(threads: int) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver hears it, and tells
-    signal.signal(signal.SIGTERM, stop)
     threading.Thread(target=end_with_driver, daemon=True).start()
     torch.set_num_threads(threads)
 
 
 def _work(*asked: Any) -> Done:
+    """Do a job; told to stop, save what is done and end."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt what is saved
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
     try:
         return do_job(*asked)
     except KeyboardInterrupt:
         os._exit(1)  # what was done is saved, and nobody listens any more
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
