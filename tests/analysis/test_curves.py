@@ -8,12 +8,14 @@ import pytest
 from gridsum.analysis.curves import CurveError, terms_curves, training_curve, training_curves
 from gridsum.evaluation.records import Record
 from gridsum.training.summary import read_summary
+from tests.oracles.records import make_record
 
 BASE = Path(__file__).parents[2] / "results" / "base"
 
 
-def record(suite: str, right: int = 50, model: str = "base", steps: float | None = 12.5) -> Record:
-    return Record(model, model, 0, suite, "sampled", "soft", 100, 400 + right, 500, right, steps, 20, 0, "0", None)
+def record(suite: str, right: int = 50, model: str = "base") -> Record:
+    counts = {"samples": 100, "sequences_right": right, "chars_valid": 500, "chars_right": 400 + right}
+    return make_record(model=model, variant=model, seed=0, suite=suite, **counts)
 
 
 def test_scores_are_those_of_the_last_records_in_the_order_of_terms():

@@ -22,6 +22,7 @@ from gridsum.model.store import load
 from gridsum.training.folders import FolderError
 from gridsum.training.loop import Fleet, train
 from gridsum.training.optimiser import AdamW
+from tests.oracles.records import make_record
 
 CPU = torch.device("cpu")
 ROOT = Path(__file__).parent.parent.parent
@@ -223,7 +224,7 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     assert load(str(weights)).seeds == (0,)
 
 
-def test_median_and_best_seed(make_record):
+def test_median_and_best_seed():
     records = [
         make_record(given="nothing else", variant="dngpu/native", seed=seed, sequences_right=right)
         for seed, right in ((2, 0), (0, 320), (1, 640))
@@ -259,7 +260,7 @@ def test_prefix_sums():
         assert batch.answer(0, problem).strip() == odd == task.answer((bits,))
 
 
-def test_the_curves_of_baselines_are_drawn(make_record, tmp_path: Path):
+def test_the_curves_of_baselines_are_drawn(tmp_path: Path):
     records = [
         make_record(given=given, variant=name, model=name, seed=seed, suite=suite, sequences_right=right)
         for name, given in (("dngpu/matched", "nothing"), ("lstm-act/native", "alignment"))

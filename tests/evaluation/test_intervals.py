@@ -2,7 +2,6 @@
 
 import random
 import statistics
-from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given, settings
@@ -20,8 +19,8 @@ from gridsum.evaluation.intervals import (
 )
 from gridsum.evaluation.records import OnGrid, Record
 from gridsum.evaluation.tables import accuracy_text
+from tests.oracles.records import make_record
 
-Make = Callable[..., Record]
 shares = st.integers(1, 10**7).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 
 
@@ -36,7 +35,7 @@ def test_wilson_is_scipys_and_contains_the_estimate(share: tuple[int, int], conf
     assert (high == 1) == (share[0] == share[1])
 
 
-def of_problems(make_record: Make, batches: list[list[tuple[int, int]]]) -> Record:
+def of_problems(batches: list[list[tuple[int, int]]]) -> Record:
     """A record of problems, each with its right and valid characters, on one grid after the other."""
     kept = []
     for index, batch in enumerate(batches):
@@ -55,10 +54,10 @@ def drawn(chance: random.Random, shares: list[float]) -> list[list[tuple[int, in
     ]
 
 
-def test_the_interval_holds_what_it_says_where_grids_differ(make_record: Make):
+def test_the_interval_holds_what_it_says_where_grids_differ():
     """Problems are drawn again and again on grids that are good, bad and in between."""
     chance, shares = random.Random(0), [0.95, 0.9, 0.5, 0.1]
-    records = [of_problems(make_record, drawn(chance, shares)) for _ in range(300)]
+    records = [of_problems(drawn(chance, shares)) for _ in range(300)]
     for measure in ("char", "seq"):
         truth = statistics.fmean(getattr(record, measure) for record in records)
         ends = [interval(record, measure) for record in records]
@@ -71,10 +70,10 @@ def test_the_interval_holds_what_it_says_where_grids_differ(make_record: Make):
     assert sum(low <= truth <= high for low, high in naive) < 0.75 * len(records)
 
 
-def test_where_nothing_varies_problems_count(make_record: Make):
-    right = of_problems(make_record, [[(9, 9)] * 40, [(8, 8)] * 40])
+def test_where_nothing_varies_problems_count():
+    right = of_problems([[(9, 9)] * 40, [(8, 8)] * 40])
     assert interval(right, "char") == interval(right, "seq") == wilson(80, 80)
-    split = of_problems(make_record, [[(9, 9)] * 40, [(0, 9)] * 40])
+    split = of_problems([[(9, 9)] * 40, [(0, 9)] * 40])
     assert interval(split, "seq") == wilson(40, 80)
 
 
@@ -93,7 +92,7 @@ def test_an_accuracy_lies_in_the_range_of_what_it_prints_as(right: int):
 @example(12, 0.03)
 @example(141, 0.25)
 @example(590, 1.0)
-def test_standings_follow_from_the_interval(make_record: Make, right: int, value: float):
+def test_standings_follow_from_the_interval(right: int, value: float):
     compared = against_paper(make_record(sequences_right=right), "seq", value)
     assert (compared.low, compared.high) == wilson(right, 640, CONFIDENCE)
     assert compared.difference == pytest.approx(right / 640 - value)

@@ -3,16 +3,15 @@
 import json
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gridsum.evaluation.records import Record, RecordError, append, check_file, is_torn, read
+from gridsum.evaluation.records import RecordError, append, check_file, is_torn, read
+from tests.oracles.records import make_record
 
-Make = Callable[..., Record]
 text = st.sampled_from(["", "base", "[1,4]x[1,10]", "–", '\\"\n\x1b', "\u2028", "表"])
 
 
@@ -29,7 +28,7 @@ any_changes = st.fixed_dictionaries(
 
 @settings(deadline=None, max_examples=20)  # it writes files
 @given(st.lists(st.lists(any_changes, max_size=2), max_size=2))
-def test_round_trip(make_record: Make, changes: list[list[dict]]) -> None:
+def test_round_trip(changes: list[list[dict]]) -> None:
     appended = [[make_record(**change) for change in some] for some in changes]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "new" / "records.jsonl"
@@ -39,7 +38,7 @@ def test_round_trip(make_record: Make, changes: list[list[dict]]) -> None:
         assert read([path] if path.exists() else []) == expected
 
 
-def test_files_are_read_in_order(tmp_path: Path, make_record: Make) -> None:
+def test_files_are_read_in_order(tmp_path: Path) -> None:
     paths = [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
     for seed, path in enumerate(paths):
         append(path, [make_record(seed=seed)])
@@ -61,7 +60,7 @@ def test_files_are_read_in_order(tmp_path: Path, make_record: Make) -> None:
         ({"steps_mean": float("nan")}, "steps_mean must be a finite number"),
     ],
 )
-def test_a_record_that_cannot_be_is_named(tmp_path: Path, make_record: Make, changes: dict, message: str) -> None:
+def test_a_record_that_cannot_be_is_named(tmp_path: Path, changes: dict, message: str) -> None:
     path = tmp_path / "records.jsonl"
     append(path, [make_record()])
     data = {name: value for name, value in {**vars(make_record()), **changes}.items() if value is not ...}
@@ -75,7 +74,7 @@ def test_a_record_that_cannot_be_is_named(tmp_path: Path, make_record: Make, cha
 )
 @pytest.mark.parametrize("zeros", [0, 4096])
 def test_what_a_crash_left_is_passed_over_and_mended_by_appending(
-    tmp_path: Path, make_record: Make, left: slice, kept: list[int], zeros: int
+    tmp_path: Path, left: slice, kept: list[int], zeros: int
 ) -> None:
     """Of a last line only a part, all but its newline, or all of it; and maybe zeros where bytes should be."""
     path = tmp_path / "records.jsonl"
@@ -98,9 +97,7 @@ def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, content: str) -> 
 
 
 @pytest.mark.parametrize("fails", ["short write", "fsync"])
-def test_a_failed_append_leaves_nothing(
-    tmp_path: Path, make_record: Make, monkeypatch: pytest.MonkeyPatch, fails: str
-) -> None:
+def test_a_failed_append_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
     path = tmp_path / "records.jsonl"
     append(path, [make_record(seed=1)])
     before, write = path.read_bytes(), os.write

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -29,6 +28,7 @@ from gridsum.evaluation.orderings import (
 from gridsum.evaluation.paper import Spread
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.tables import spread
+from tests.oracles.records import make_record
 
 small = st.integers(0, 4).map(float)
 different = st.lists(st.floats(-5, 5, width=32), min_size=2, max_size=14, unique=True)
@@ -74,35 +74,26 @@ def test_the_interval_of_a_mean_is_welchs():
     assert (same.standing, same.low, same.high) == ("matched", 0.5, 0.5)
 
 
-OfVariants = Callable[[dict[str, float]], list[Record]]
-
-
-@pytest.fixture
-def of_variants(make_record: Callable[..., Record]) -> OfVariants:
+def of_variants(accuracies: dict[str, float]) -> list[Record]:
     """Ten seeds a variant on every claimed suite, all near the accuracy given."""
-
-    def make(accuracies: dict[str, float]) -> list[Record]:
-        suites = dict.fromkeys(suite for claim in CLAIMS for suite in claim.suites)
-        return [
-            make_record(
-                model=name,
-                variant=name,
-                seed=seed,
-                suite=suite,
-                samples=1000,
-                sequences_right=round(1000 * accuracy) + seed,
-                chars_right=round(9000 * accuracy) + seed,
-                chars_valid=10_000,
-            )
-            for name, accuracy in accuracies.items()
-            for suite in suites
-            for seed in range(10)
-        ]
-
-    return make
+    suites = dict.fromkeys(suite for claim in CLAIMS for suite in claim.suites)
+    return [
+        make_record(
+            model=name,
+            variant=name,
+            seed=seed,
+            suite=suite,
+            samples=1000,
+            sequences_right=round(1000 * accuracy) + seed,
+            chars_right=round(9000 * accuracy) + seed,
+        )
+        for name, accuracy in accuracies.items()
+        for suite in suites
+        for seed in range(10)
+    ]
 
 
-def test_claims_are_judged_by_all_their_comparisons(of_variants: OfVariants):
+def test_claims_are_judged_by_all_their_comparisons():
     digits, terms, worst = CLAIMS
     found = findings(of_variants({"base": 0.5, "ponderReg": 0.5, "SASA": 0.4, "noGroups": 0.6, "fixedTime": 0.1}))
     judged = {claim: judgement.verdict for claim, judgement in judgements(found).items()}
@@ -148,7 +139,7 @@ def test_confirming_a_claim_that_is_false_in_one_comparison_errs_no_more_often_t
     assert 0 < confirmed <= trials * LEVEL
 
 
-def test_of_several_records_of_a_seed_the_last_counts(of_variants: OfVariants):
+def test_of_several_records_of_a_seed_the_last_counts():
     """And a comparison is corrected once, though two claims share it."""
     records = [*of_variants(dict.fromkeys(PAPER_VARIANTS, 0.1)), *of_variants({"base": 0.2})]
     found = findings(records)

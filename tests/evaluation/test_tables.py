@@ -1,23 +1,21 @@
 """Tables of records: their numbers, what their captions say, and how they are printed."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.evaluation.records import Record
 from gridsum.evaluation.rendering import Table, TableError, to_markdown, to_text
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES, accuracy_text, score_text
+from tests.oracles.records import make_record
 
-Make = Callable[..., Record]
 shares = st.integers(1, 10**9).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 
 
 @given(shares)
-def test_an_accuracy_and_its_interval_as_printed(make_record: Make, share: tuple[int, int]) -> None:
+def test_an_accuracy_and_its_interval_as_printed(share: tuple[int, int]) -> None:
     right, total = share
     text = accuracy_text(right / total)
     assert abs(float(text) - right / total) <= 0.01
@@ -29,7 +27,7 @@ def test_an_accuracy_and_its_interval_as_printed(make_record: Make, share: tuple
         assert (printed == "0.0") == (right == 0)
 
 
-def test_comparison(make_record: Make) -> None:
+def test_comparison() -> None:
     records = [
         make_record(sequences_right=1, evaluation_seed=7),  # of several the last one counts
         make_record(),
@@ -45,7 +43,7 @@ def test_comparison(make_record: Make) -> None:
     assert table.rows[4] == ("2x602", "base", "1.0 (0.722–1.000)", "0.98", "0.0 (0.000–0.006)", "0.0")
 
 
-def test_the_caption_says_how_the_numbers_came_about(make_record: Make) -> None:
+def test_the_caption_says_how_the_numbers_came_about() -> None:
     changes = {"samples": 1280, "evaluation_seed": 10, "halting": "converged"}
     caption = TABLES["comparison"]([make_record(), make_record(suite="2x100", **changes)]).caption
     assert caption.startswith(
@@ -54,7 +52,7 @@ def test_the_caption_says_how_the_numbers_came_about(make_record: Make) -> None:
     )
 
 
-def test_lines_are_told_apart_by_what_differs(make_record: Make) -> None:
+def test_lines_are_told_apart_by_what_differs() -> None:
     one, other = make_record(), make_record(seed=10)
     assert TABLES["comparison"]([other, one]).header[:4] == ("suite", "model", "seed", "char")
     assert [row[2] for row in TABLES["comparison"]([other, one]).rows[:2]] == ["3", "10"]
@@ -63,7 +61,7 @@ def test_lines_are_told_apart_by_what_differs(make_record: Make) -> None:
     assert table.rows[1][:5] == ("", "long", "base", "converged", "hard")
 
 
-def test_the_paper_stands_beside_the_variant_it_reports(make_record: Make) -> None:
+def test_the_paper_stands_beside_the_variant_it_reports() -> None:
     models = [("base", "base"), ("noGroups", "noGroups"), ("mine", "external")]
     records = [make_record(model=model, variant=variant, suite="2x2000") for model, variant in models]
     rows = [row for row in TABLES["long-digits"](records).rows if row[-2] != "–"]
@@ -72,7 +70,7 @@ def test_the_paper_stands_beside_the_variant_it_reports(make_record: Make) -> No
     assert [row[-1] for row in many.rows] == ["1.0", "0.98", "0.86", "0.40", "0.09", "0.03"]
 
 
-def test_ablation(make_record: Make) -> None:
+def test_ablation() -> None:
     """Means over seeds; two models that were trained from one seed are never mixed."""
     runs = [("base", "base", right) for right in (0, 320, 640)]
     runs += [("SASA", "SASA", 64), ("more", "base", 640), ("mine", "external", 640)]
@@ -89,7 +87,7 @@ def test_ablation(make_record: Make) -> None:
     assert len(table.rows) == 3 * 3
 
 
-def test_examples(make_record: Make) -> None:
+def test_examples() -> None:
     answers = ("11139", "11139", "no\nidea | " + "x" * 99, "", "1", "2", "3", "7")
     record = make_record(suite="examples", samples=8, sequences_right=3, answers=answers)
     table = TABLES["examples"]([make_record(suite="examples", seed=9), record])
@@ -100,7 +98,7 @@ def test_examples(make_record: Make) -> None:
     assert max(len(row[3]) for row in table.rows) <= 24
 
 
-def test_scores_hold_every_model_on_every_suite(make_record: Make) -> None:
+def test_scores_hold_every_model_on_every_suite() -> None:
     records = [make_record(suite="3x50", steps_max=None), make_record(model="mine", variant="external", seed=None)]
     rows = TABLES["scores"]([*records, make_record(suite="3x50", seed=4, steps_mean=None)]).rows
     assert [row[:3] for row in rows] == [("3x50", "base", "3"), ("", "base", "4"), ("2x15", "mine", "–")]
@@ -108,7 +106,7 @@ def test_scores_hold_every_model_on_every_suite(make_record: Make) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_without_records_says_how_to_make_them(name: str, make_record: Make) -> None:
+def test_a_table_without_records_says_how_to_make_them(name: str) -> None:
     known = name in COLLECTIONS
     others = [make_record(suite="3x50"), make_record(suite="examples")] if known else []
     suite = name if known else "comparison"
@@ -117,7 +115,7 @@ def test_a_table_without_records_says_how_to_make_them(name: str, make_record: M
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_text_fits_the_terminal_and_markdown_has_every_cell(name: str, make_record: Make) -> None:
+def test_text_fits_the_terminal_and_markdown_has_every_cell(name: str) -> None:
     """Two runs of three models on everything, and answers with what could break a table."""
     changes = {"answers": ("a|b", "\\_", "[*]", "\x1b[1m", "表")}
     full = [

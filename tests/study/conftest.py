@@ -14,9 +14,7 @@ from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import append, read
 from gridsum.study.jobs import Job
 from gridsum.study.reproduction import Reproduction
-from tests.evaluation.conftest import make_record
 
-__all__ = ["make_record"]
 ROOT = Path(__file__).parents[2]
 
 

@@ -8,10 +8,11 @@ from gridsum.baselines.baseline import find_baseline
 from gridsum.evaluation.records import read
 from gridsum.model.store import shipped, shipped_records
 from gridsum.study.baselines import NOT_MEASURED, baseline_records, filled, pages
+from tests.oracles.records import make_record
 from tests.study.conftest import ROOT, table_lines
 
 
-def test_words_are_filled_with_the_numbers_of_records(make_record):
+def test_words_are_filled_with_the_numbers_of_records():
     common = {"given": "nothing", "variant": "dngpu/matched", "model": "dngpu-matched", "suite": "2x50"}
     records = [make_record(**common, seed=seed, sequences_right=right) for seed, right in enumerate((64, 0, 160))]
     words = "{dngpu/matched 2x50} on 2x50 ({dngpu/matched 2x50\nbest}; {dngpu/matched 2x50 worst}), {dngpu/native 6x5}"
@@ -19,7 +20,7 @@ def test_words_are_filled_with_the_numbers_of_records(make_record):
     assert filled("{table matched}", []).startswith("No table `matched` yet: there are no records")
 
 
-def test_a_number_is_reached_if_the_best_seeds_interval_says_so(make_record):
+def test_a_number_is_reached_if_the_best_seeds_interval_says_so():
     common = {"given": "nothing", "variant": "dngpu/native", "model": "dngpu-native"}
     records = [
         make_record(**common, seed=seed, suite=suite, sequences_right=right)
@@ -33,7 +34,7 @@ def test_a_number_is_reached_if_the_best_seeds_interval_says_so(make_record):
     assert verdicts["grid-lstm", "2x15"] == NOT_MEASURED
 
 
-def test_the_page_compares_what_was_trained_alike(make_record):
+def test_the_page_compares_what_was_trained_alike():
     """Its table holds one setting, as ours; those of the appendix hold both. What each took stands in one row."""
     common = {"given": "reversed digits"}
     records = [

@@ -15,6 +15,7 @@ from gridsum.io.names import MODELS
 from gridsum.model.store import SEEDS, load_runs
 from gridsum.study.results import Run, load_results
 from gridsum.study.selection import AIMS, DIGITS, TERMS, choose, proved_seed
+from tests.oracles.records import make_record
 from tests.study.conftest import rewrite_records
 
 score = st.tuples(st.integers(0, 3), st.integers(0, 20))
@@ -22,7 +23,7 @@ score = st.tuples(st.integers(0, 3), st.integers(0, 20))
 
 def _records(scores: list[tuple[tuple[int, int], tuple[int, int]]]) -> list[Record]:
     return [
-        Record("base", "base", seed, suite, "sampled", "soft", 3, chars, 20, right, 1.0, 1, 7, "0", None)
+        make_record(seed=seed, suite=suite, samples=3, sequences_right=right, chars_valid=20, chars_right=chars)
         for seed, both in enumerate(scores)
         for suite, (right, chars) in zip((DIGITS, TERMS), both, strict=True)
     ]

@@ -21,6 +21,7 @@ from gridsum.study.report import NOTES, write_pages
 from gridsum.study.reproduction import AS_PUBLISHED, Reproduction
 from gridsum.study.results import keep, load_results
 from gridsum.study.stages import write_report
+from tests.oracles.records import make_record
 from tests.study.conftest import ROOT, rewrite_records, table_lines
 
 
@@ -72,7 +73,7 @@ def test_a_number_is_inside_above_or_below_its_replications():
     assert (verdict(0.5, 0.4, 0.494), verdict(0.5, 0.506, 0.9)) == ("below", "above")
 
 
-def test_structured_sums_tell_how_far_a_carry_runs(make_record):
+def test_structured_sums_tell_how_far_a_carry_runs():
     """The median over the runs of a training, wherever its folder lies."""
     rights = {
         "nines+1:2x[1,10]": (64, 192),

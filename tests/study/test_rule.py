@@ -1,6 +1,5 @@
 """The orderings are decided once, by a rule that stands before the runs do."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -14,16 +13,15 @@ from gridsum.study.jobs import Measure
 from gridsum.study.report import write_pages
 from gridsum.study.reproduction import Reproduction
 from gridsum.study.results import keep, load_results
+from tests.oracles.records import make_record
 
 BETTER = ("noGroups", "base", "ponderReg", "SASA", "fixedTime")
 
 
 def _record(name: str, suite: str, seed: int, right: int, grids: str = "every") -> Record:
     batch = OnGrid(3, 6, 640, right, 10 * right, 6400, 100 * right, 100 * right, 64000)
-    counts = (640, 10 * right, 6400, right)
-    rest = (3.0, 5, 0, "0.2.0", None)
-    found = Record(name, name, seed, suite, "sampled", "soft", *counts, *rest)
-    return dataclasses.replace(found, grids=grids, batches=(batch,))
+    counts = {"sequences_right": right, "chars_right": 10 * right, "chars_valid": 6400, "batches": (batch,)}
+    return make_record(model=name, variant=name, suite=suite, seed=seed, grids=grids, **counts)
 
 
 @pytest.fixture

@@ -1,3 +1,0 @@
-from tests.evaluation.conftest import make_record
-
-__all__ = ["make_record"]
