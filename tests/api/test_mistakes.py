@@ -54,6 +54,7 @@ def patched(patch: Any) -> Any:
         (lambda: patched({("step", 0): torch.zeros(3)}), r"fit: step puts out \[1, 1"),
         (lambda: patched({("step", 99): torch.zeros(3, 5, 64)}), "times, counted from 0: no call 99 to patch"),
         (lambda: gridsum.evaluate([], "2x2"), "there is nothing to measure"),
+        (lambda: gridsum.trace("9" * 6000 + "+1"), "too many to keep; trace a shorter sum"),
         (lambda: gridsum.evaluate(3, "2x3"), "3 cannot be measured; give a model"),
         (lambda: gridsum.evaluate("exact", "2x2", samples="4"), "write a whole number"),
         (lambda: train("base", settings=5), "write them as {'training.epochs': 3}"),

@@ -1,22 +1,16 @@
 """`gridsum evaluate`, `table` and `models`."""
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import gridsum.automaton.files
-import gridsum.model.store
-from gridsum.config.exact import ExactConfig, RuleConfig
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.suites import find
 from gridsum.io.names import MODELS
 from gridsum.io.version import source_commit
-from gridsum.model.rule import RuleNetwork
-from gridsum.model.store import load, save_run
-from tests.oracles.column_addition import column_addition
+from gridsum.model.store import load
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -68,26 +62,3 @@ def test_records_are_those_of_a_shipped_model_by_its_name(command: Command):
     ablation = command("table", "ablation")[1]
     counts = [line.split().index("10") for line in ablation.splitlines() if "±" in line and "Mean" not in line]
     assert len(counts) == 5 * 3, "ten seeds of each variant on each suite"
-
-
-def test_a_rule_is_measured_as_networks_are(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """One that adds, and one that reads every digit one too small, whose records say so."""
-    config = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2))
-    save_run(tmp_path / "exact.safetensors", RuleNetwork(config.rule, [6]), 0, config, 6)
-    monkeypatch.setattr(gridsum.model.store, "SHIPPED", tmp_path)
-    monkeypatch.setattr(gridsum.automaton.files, "SHIPPED", tmp_path)
-    adds, out = column_addition(), tmp_path / "records.jsonl"
-    reading = tuple(max(1, symbol - 1) if symbol else 0 for symbol in adds.outputs)
-    for table in (adds, dataclasses.replace(adds, outputs=reading)):
-        (tmp_path / "exact.rule.json").write_text(table.to_json())
-        arguments = ["evaluate", "--suite", "2x30", "examples", "--samples", "20", "--seed", "3"]
-        assert command(*arguments, "--out", str(out))[0] == 0
-    first, second, wrong, _ = read([out])
-    assert (first.model, first.variant, first.seed, first.halting, first.placement) == (
-        "exact", "exact", 6, "fixed-point", "hard"
-    )  # fmt: skip
-    assert (first.samples, first.sequences_right, first.capped, first.evaluation_seed) == (20, 20, 0, 3)
-    assert first.chars_right == first.chars_valid >= 20 * 30
-    assert second.answers is not None
-    assert second.sequences_right == second.samples == len(second.answers)
-    assert wrong.sequences_right == 0

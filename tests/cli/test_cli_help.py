@@ -19,8 +19,6 @@ from gridsum.data.answers import HALTING_RULES, PLACEMENT_RULES
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.version import __version__
-from tests.children import as_new, in_child
-from tests.children import command as work_of
 from tests.oracles.column_addition import column_addition
 
 Command = Callable[..., tuple[int, str, str]]
@@ -73,7 +71,7 @@ def test_training_help_has_every_field_with_what_it_is_and_its_default(command: 
     assert "SASA --model.heads 8, --model.query_encoding false" in words
 
 
-def test_torch_is_loaded_only_where_a_network_is_asked(environment: dict[str, str], tmp_path: Path):
+def test_only_what_is_needed_is_loaded(environment: dict[str, str], tmp_path: Path):
     (tmp_path / "sums.txt").write_text("58+67\n1+1\n")
     (tmp_path / "rule.json").write_text(column_addition().to_json())
     light = ["--help", "solve --help", "serve --help", "table"]
@@ -90,19 +88,8 @@ for line in {[*numbers, "prove --model rule.json"]!r}:
     assert not {{"torch", "rich"}} & set(sys.modules), line
 assert gridsum.load("exact").solve("58+67") == "125"
 assert "torch" not in sys.modules
+assert main(["solve", "12+34", "--model", "base"]) == 0
+assert "gridsum.evaluation.solving" in sys.modules
+assert not {{"rich", "gridsum.evaluation.evaluate", "gridsum.training.loop"}} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, env=environment, check=True, cwd=tmp_path)
-
-
-def test_solving_loads_only_what_solving_needs(model: str):
-    def solve() -> int:
-        as_new("gridsum", "rich")
-        status = work_of("solve", "12+34", "--model", model)()
-        sys.stderr.write(" ".join(sys.modules))
-        return status
-
-    done = in_child(solve)
-    loaded = set(done.err.split())
-    assert done.status == 0
-    assert "gridsum.evaluation.solving" in loaded
-    assert not {"rich", "gridsum.evaluation.evaluate", "gridsum.training.loop"} & loaded

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 import gridsum
 from gridsum.cli import main
 from gridsum.exporting import graphs
 from gridsum.exporting.graphs import ExportError, compare, write_graphs
 from gridsum.io.names import MODELS
-from gridsum.model.store import StoreError
 
 
 @pytest.mark.parametrize("name", ["exact", "fixedTime"])
@@ -29,15 +27,6 @@ def test_a_hub_folder_loads_again(name: str, tmp_path: Path):
     assert card.startswith("---\nlicense: mit\nlibrary_name: gridsum\n")
     assert "**Scores**" in card
     assert f"Use it for {MODELS[name]}" in card
-
-
-def test_weights_that_do_not_fit_are_refused(tmp_path: Path):
-    assert main(["export", "exact", "--to", "hf", "--out", str(tmp_path)]) == 0
-    weights = load_file(tmp_path / "model.safetensors")
-    weights.pop("embedding.weight")
-    save_file(weights, tmp_path / "model.safetensors")
-    with pytest.raises(StoreError):
-        gridsum.load(tmp_path).solve("1+1", network=True)
 
 
 def test_the_json_of_a_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
