@@ -18,7 +18,7 @@ from gridsum.figures.style import FigureError
 from gridsum.study import tables
 from gridsum.study.drawings import drawn_at
 from gridsum.study.report import NOTES, write_pages
-from gridsum.study.reproduction import AS_PUBLISHED, Reproduction
+from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, Reproduction
 from gridsum.study.results import keep, load_results
 from gridsum.study.stages import write_report
 from tests.oracles.records import make_record
@@ -73,23 +73,25 @@ def test_a_number_is_inside_above_or_below_its_replications():
     assert (verdict(0.5, 0.4, 0.494), verdict(0.5, 0.506, 0.9)) == ("below", "above")
 
 
-def test_structured_sums_tell_how_far_a_carry_runs():
-    """The median over the runs of a training, wherever its folder lies."""
-    rights = {
-        "nines+1:2x[1,10]": (64, 192),
-        "carry-1:2x10": (640, 640),
-        "carry-6:2x10": (320, 330),
-        "carry-7:2x10": (0, 9),
-    }
-    records = [
-        make_record(model=f"block-{seed}/base", seed=seed, suite=suite, sequences_right=right, steps_mean=10.0 + seed)
-        for suite, found in rights.items()
-        for seed, right in enumerate(found)
-    ]
-    (row,) = tables.structured(records).rows
-    assert row == ("base", "2", "0.20", "–", "–", "6", "10.5")
+def test_sums_of_nines_stand_beside_random_digits(copied: Path):
+    """In both tables; of all seeds of a variant, and of the best run of each replication."""
+    for name, seeds in (("base", (0, 1)), ("base-overtrained", load_results(copied).overtrained("base").seeds)):
+        path = copied / "records" / f"{name}.jsonl"
+        one = next(r for r in read([path]) if r.way == ON_EVERY_GRID)
+        nines = dataclasses.replace(
+            one, suite="nines+1:2x[1,10]", samples=4, sequences_right=1, answers=None, batches=None
+        )
+        append(path, [dataclasses.replace(nines, seed=seed) for seed in seeds])
+    page, _ = _pages(copied)
+    (line,) = (line for line in table_lines(page, "The variants") if line[0] == "base")
+    assert line[-3:] == ["0.25±0.00 of 2", "–", "–"]
+    (line,) = (line for line in table_lines(page, "The best models") if line[0].startswith("nines"))
+    assert line[2] == "0.25"
+
+
+def test_a_figure_of_carries_needs_carries():
     with pytest.raises(FigureError, match="gridsum evaluate --suite structured"):
-        plot_carries(records[:2])
+        plot_carries([make_record()])
 
 
 def test_a_part_of_the_variants_makes_a_page_that_says_what_is_missing(copied: Path):

@@ -15,7 +15,7 @@ from gridsum.evaluation.baselines import baselines
 from gridsum.evaluation.intervals import Measure, interval
 from gridsum.evaluation.records import EXTERNAL, NOTHING, Record
 from gridsum.evaluation.rendering import Table, TableError, share_text
-from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES
+from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES, NINES
 from gridsum.tasks import find
 
 RIGHT = "✓"
@@ -69,15 +69,16 @@ def arrange(records: Iterable[Record], suites: Collection[str]) -> Cells:
 
 
 def _arranged(records: Iterable[Record], collection: str, model: str = "base") -> tuple[Cells, list[str]]:
-    """The records of a collection, and the names of its suites."""
+    """The records of a collection, and the names of its suites; with them rows of nines, where these were measured."""
     names = [suite.name for suite in COLLECTIONS[collection]]
-    cells = arrange(records, names)
+    every = arrange(records, [*names, NINES])
+    cells = {row: suites for row, suites in every.items() if {*names} & {*suites}}
     if not cells:
         raise TableError(
             f"the records hold none of the suites of this table ({', '.join(names)}); evaluate them first: "
             f"gridsum evaluate --model {model} --suite {collection} --out records.jsonl"
         )
-    return cells, names
+    return cells, [*names, *([NINES] if any(NINES in suites for suites in cells.values()) else [])]
 
 
 def labels_of(rows: Collection[Row]) -> list[str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gridsum.model.store import WEIGHTS
-from gridsum.study.reproduction import OVERTRAINED, STRUCTURED, records_of
+from gridsum.study.reproduction import OVERTRAINED, records_of
 from gridsum.study.results import Results
 from gridsum.training.folders import seed_folder
 
@@ -31,8 +31,10 @@ def options_of(name: str, results: Results) -> list[str]:
     folder, trained = results.folder, results.trained
     if name in ("numbers", "leakage"):
         return ["--runs", str(folder)] if any(map(results.standing_for, OVERTRAINED)) else []
-    if name in ("carries", "terms"):
-        paths = [STRUCTURED] if name == "carries" else [records_of("base-overtrained"), records_of("base")]
+    if name == "carries":
+        return ["--records", "exact", *map(str, sorted(folder.glob("**/records/*.jsonl")))]
+    if name == "terms":
+        paths = [records_of("base-overtrained"), records_of("base")]
         return next((["--records", str(folder / path)] for path in paths if (folder / path).exists()), [])
     if name == "training":
         both = ("base", "ponderReg")

@@ -14,7 +14,7 @@ from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
 from gridsum.evaluation.tables import TABLES
 from gridsum.study import rule, tables
-from gridsum.study.reproduction import AGAIN, OVERTRAINED, SHARPER, STRUCTURED
+from gridsum.study.reproduction import AGAIN, OVERTRAINED, SHARPER
 from gridsum.study.results import Results, Trained, load_results
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
@@ -50,8 +50,8 @@ def write_pages(
         path, caption = drawn.pop(name, (None, ""))
         return "" if path is None else f"![Figure]({_link(path, page)})\n\n{caption}\n"
 
-    notes, structured, blocks = results.folder / NOTES, results.folder / STRUCTURED, results.replications()
-    single, over_seeds = tables.numbers(blocks), tables.means(results.of_all_seeds())
+    notes, blocks, of_all = results.folder / NOTES, results.replications(), results.of_all_seeds()
+    single, over_seeds = tables.numbers(blocks), tables.means(of_all)
     words = f"; the words are those of [{NOTES}]({_link(notes, page)})" if notes.exists() else ""
     summary = [
         "# Results\n",
@@ -62,12 +62,11 @@ def write_pages(
         figure("numbers"),
         notes.read_text() if notes.exists() else "",
         "## Tables III and IV\n",
-        to_markdown(tables.best_models(single, "The best models")),
+        to_markdown(tables.best_models([*single, *tables.of_families(blocks)], "The best models")),
         "## Table VI\n",
-        to_markdown(tables.variants(over_seeds)),
+        to_markdown(tables.variants(over_seeds, others=[one for one in of_all if one.suite in tables.FAMILIES])),
         "## The paper's orderings\n",
         _orderings(findings(results.decisive())),
-        to_markdown(tables.structured(read([structured]))) if structured.exists() else "",
         *map(figure, list(drawn)),
         f"[Appendix]({APPENDIX}): these tables with intervals, every mean, every comparison.\n",
     ]

@@ -52,8 +52,6 @@ VALIDATION_SEED = 7
 """Of the problems that models are chosen by, which no table reports."""
 
 BASELINE_RECORDS = "records/baselines.jsonl"
-STRUCTURED = "records/structured.jsonl"
-"""Where records of the collection `structured` lie, if there are any; `gridsum evaluate` makes them."""
 SHARPER = "records/sharper.jsonl"
 """Of runs trained further for a sharper placement, if there are any; benchmarks/sharper.py makes them."""
 BLOCK, AGAIN = "block-", "again"

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path, PurePath
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 from gridsum.evaluation import paper
-from gridsum.evaluation.families import CHAINS
 from gridsum.evaluation.intervals import (
     CONFIDENCE,
     MARGIN,
@@ -28,6 +27,8 @@ from gridsum.study.reproduction import AGAIN, AS_PUBLISHED, LEAKY_DIGITS, ON_EVE
 from gridsum.study.results import Results, Run
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
+FAMILIES = tuple(suite.name for suite in COLLECTIONS["structured"] if not suite.family.startswith("carry"))
+"""What stands beside sums of random digits."""
 _MEASURES: tuple[Measure, ...] = ("char", "seq")
 VERDICTS = ("inside", "above", "below")
 _MARKS: dict[str, str] = {"below": "↓", "above": "↑"}
@@ -39,16 +40,18 @@ CRITERION = (
 
 
 class Number(NamedTuple):
-    """One number of the paper's Tables III and IV, and what every replication came to."""
+    """One number of the paper's Tables III and IV, or one that it lacks, and what every replication came to."""
 
     suite: str
     variant: str
     measure: Measure
-    known: float
+    known: float | None
     found: list[float]
 
     @property
     def verdict(self) -> str:
+        if self.known is None:
+            return NOTHING
         least, most = printed_range(self.known)
         return "below" if max(self.found) < least else "above" if min(self.found) > most else "inside"
 
@@ -57,19 +60,33 @@ class Number(NamedTuple):
         """Lowest, median and highest of ours, and the paper's."""
         ours = [accuracy_text(value) for value in (min(self.found), median(self.found), max(self.found))]
         shown = "–".join(ours if len(set(ours)) > 1 else ours[:1])
-        return f"{shown} ({accuracy_text(self.known)}){_MARKS.get(self.verdict, '')}"
+        return shown if self.known is None else f"{shown} ({accuracy_text(self.known)}){_MARKS.get(self.verdict, '')}"
 
 
 def numbers(blocks: Sequence[Results], placement: str = "soft") -> list[Number]:
     """Every number of Tables III and IV, by the best run of each block; by hard placement, terms of many digits are
     placed so, and all others as before."""
     found: dict[tuple[str, str, Measure], Number] = {}
-    for run in (run for results in blocks for run in map(results.standing_for, OVERTRAINED) if run is not None):
+    for run in _chosen(blocks):
         records = {r.suite: r for r in (*run.measured(), *run.measured(("published", placement)))}
         for record, measure, known in _beside(run.training.config.variant, records):
             key = record.suite, record.variant, measure
             found.setdefault(key, Number(*key, known, [])).found.append(getattr(record, measure))
     return list(found.values())
+
+
+def of_families(blocks: Sequence[Results]) -> list[Number]:
+    """The same of sums whose digits are not random, which the paper does not tell."""
+    found: dict[tuple[str, str, Measure], Number] = {}
+    for record, measure in product((one for run in _chosen(blocks) for one in run.measured(ON_EVERY_GRID)), _MEASURES):
+        if record.suite in FAMILIES:
+            key = record.suite, record.variant, measure
+            found.setdefault(key, Number(*key, None, [])).found.append(getattr(record, measure))
+    return list(found.values())
+
+
+def _chosen(blocks: Sequence[Results]) -> Iterator[Run]:
+    return (run for results in blocks for run in map(results.standing_for, OVERTRAINED) if run is not None)
 
 
 def _beside(variant: str, records: Mapping[str, Record]) -> Iterator[tuple[Record, Measure, float]]:
@@ -201,20 +218,25 @@ def means(records: Sequence[Record]) -> list[Mean]:
     return found
 
 
-def variants(found: Sequence[Mean], title: str = "The variants") -> Table:
-    """Table VI in brief: a line for each variant, ours beside the paper's."""
-    columns = list(product(ABLATION_SUITES, _MEASURES))
+def variants(found: Sequence[Mean], title: str = "The variants", others: Sequence[Record] = ()) -> Table:
+    """Table VI in brief: a line for each variant, ours beside the paper's; then sums whose digits are not random."""
+    columns, families = list(product(ABLATION_SUITES, _MEASURES)), FAMILIES if others else ()
     texts = {
         (mean.variant, mean.suite, mean.measure): f"{spread_text(mean.ours, best=False)} "
         f"({spread_text(mean.known, best=False)}){_MARKS.get(mean.verdict, '')}"
         for mean in found
     }
-    seeds = {mean.variant: str(mean.seeds) for mean in found}
-    rows = [
-        (variant, seeds[variant], *(texts.get((variant, *column), NOTHING) for column in columns)) for variant in seeds
-    ]
+    rows = []
+    for variant, seeds in {mean.variant: str(mean.seeds) for mean in found}.items():
+        row = [texts.get((variant, *column), NOTHING) for column in columns]
+        for suite in families:
+            seqs = [one.seq for one in others if (one.variant, one.suite) == (variant, suite)]
+            row.append(f"{spread_text(spread(seqs), best=False)} of {len(seqs)}" if seqs else NOTHING)
+        rows.append((variant, seeds, *row))
     caption = "Mean ± sd over training seeds, in brackets the paper's over ten. ↑ above, ↓ below."
-    return Table(title, caption, ("variant", "seeds", *map(" ".join, columns)), tuple(rows))
+    if families:
+        caption += " Last, whole sums right, of so many seeds: 9…9 + 1; 0 + 9…9; carries broken at random columns."
+    return Table(title, caption, ("variant", "seeds", *map(" ".join, columns), *families), tuple(rows))
 
 
 def mean_standings(found: Sequence[Mean]) -> Table:
@@ -229,30 +251,6 @@ def mean_standings(found: Sequence[Mean]) -> Table:
     )
     header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
     return Table("Our means minus the paper's (Table VI)", caption, header, tuple(rows))
-
-
-def structured(records: Sequence[Record]) -> Table:
-    """Sums within the range of training whose digits are not random; a line for each training, over its runs."""
-    found: dict[str, dict[str, list[Record]]] = {}
-    for record in records:
-        family = record.suite.partition(":")[0]
-        found.setdefault(PurePath(record.model).name, {}).setdefault(family, []).append(record)
-    families, (first, *_, last) = ("nines+1", "0+nines", "broken"), (f"carry-{n}" for n in CHAINS)
-    rows = []
-    for name, suites in sorted(found.items()):
-        seqs = {family: median(record.seq for record in of_family) for family, of_family in suites.items()}
-        crossed = max((n for n in CHAINS if seqs.get(f"carry-{n}", 0) >= 0.5), default=0)
-        steps = [median(one.steps_mean or 0 for one in suites[chain]) for chain in (first, last) if chain in suites]
-        scores = (accuracy_text(seqs[family]) if family in seqs else NOTHING for family in families)
-        told = "–".join(f"{mean:.1f}" for mean in steps)
-        rows.append((name, str(max(map(len, suites.values()))), *scores, str(crossed), told))
-    asked = [record.samples for record in records]
-    caption = (
-        "Median over runs of whole sums right, two terms of up to ten digits: 9…9 + 1; 0 + 9…9; carries broken at "
-        "random columns. Crossed: the most columns that a carry crosses with half the sums right. Steps: where it "
-        f"crosses 1, and 10. {min(asked)} to {max(asked)} sums of a kind."
-    )
-    return Table("Structured sums", caption, ("training", "runs", *families, "crossed", "steps"), tuple(rows))
 
 
 def sharper(records: Sequence[Record], folder: Path) -> Table:
