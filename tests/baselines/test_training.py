@@ -66,7 +66,7 @@ def test_a_small_one_overfits_a_small_batch(name: str):
     for _ in range(24):
         found = gradients(0)  # the same problems every time
         losses.append(float(found.costs["expected_loss"]))
-        optimiser.update(found.gradient, gradients.rate(0), alive)
+        optimiser.update(found.gradient, torch.tensor(gradients.rate(0)), alive)
     assert losses[-1] < 0.6 * losses[0]
 
 

@@ -46,8 +46,7 @@ def test_cells_in_a_line_step_as_whole_grids_do(sizes, many, seed):
         unused = ("embedding", "placement", "reading")
         inputs = [bits, grid, *(part for name, part in network.named_parameters() if not name.startswith(unused))]
         found.append([z, *torch.autograd.grad((z * weight).sum(), inputs)])
-    for whole, packed in zip(*found, strict=True):
-        torch.testing.assert_close(packed, whole)
+    torch.testing.assert_close(*found)
 
 
 def test_every_cell_has_its_place():
@@ -71,5 +70,4 @@ def test_training_is_the_same_by_either(config, monkeypatch):
         fleet = Fleet(config, (3, 8), torch.device("cpu"))
         logged = torch.stack([fleet.train_step(number) for number in range(config.steps)])
         states.append({"logged": logged, **{name: part.detach() for name, part in fleet.state().items()}})
-    for name, packed in states[0].items():
-        torch.testing.assert_close(packed, states[1][name], rtol=1e-4, atol=1e-5, msg=name)
+    torch.testing.assert_close(*states, rtol=1e-4, atol=1e-5)

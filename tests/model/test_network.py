@@ -141,18 +141,17 @@ def test_fast_rollouts_and_their_gradients_are_the_plain_ones(config, dropout, s
     assert config is FIXED or len(plain.truncation.unique()) > 2, "some leave early"
     torch.testing.assert_close(fast.probability, plain.probability, rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(found.total, expected.total, rtol=1e-10, atol=1e-12)
-    for ours, theirs in zip(by_fast, by_plain, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-10)
+    torch.testing.assert_close(by_fast, by_plain, rtol=1e-7, atol=1e-10)
 
 
 def undecided(network: Network) -> Network:
-    """With halting that hangs on the sample, and on each of three runs."""
+    """With halting that hangs on the sample, and on each of up to three runs."""
     if network.context is not None:
         with torch.no_grad():
             decision = network.context.decision.layers[-1]
             assert isinstance(decision, Linear)
             decision.weight.mul_(6)
-            decision.bias.add_(torch.tensor([[1.0], [-0.5], [0.0]]))
+            decision.bias.add_(torch.tensor([[1.0], [-0.5], [0.0]])[: network.runs])
     return network
 
 

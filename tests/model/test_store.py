@@ -10,12 +10,11 @@ from safetensors.torch import load_file, save_file
 
 from gridsum.config.exact import ExactConfig, RuleConfig
 from gridsum.config.fields import override, to_json
-from gridsum.config.registry import names
+from gridsum.config.registry import find, names
 from gridsum.config.variants import variant
 from gridsum.io.names import DEFAULT_MODEL
 from gridsum.io.sealed import seal
 from gridsum.model.rollout import Network
-from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import (
     StoreError,
     configuration_of,
@@ -41,11 +40,23 @@ def weights(tmp_path, config):
     return path
 
 
-def test_a_run_comes_back_as_it_was(weights, config):
-    model = load_runs("mine", [weights])
-    assert (model.name, model.config, model.seeds) == ("mine", config, (4,))
-    for name, tensor in Network(config.model, (4,)).state_dict().items():
-        assert torch.equal(model.network.state_dict()[name], tensor), name
+@pytest.mark.parametrize(
+    "config",
+    [override(variant("base"), SMALLEST), ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2))],
+    ids=["of the paper's", "of bits"],
+)
+def test_a_run_comes_back_as_it_was(config, tmp_path):
+    path, fleet = tmp_path / "any name.safetensors", find(config.variant).build(config, (3, 4))
+    for buffer in fleet.buffers():
+        buffer[1] = True
+    save_run(path, fleet, 1, config, 4)
+    model = load_runs("mine", [path])
+    assert (model.name, model.config, model.seeds, configuration_of(path)) == ("mine", config, (4,), config)
+    kept = {name: tensor[1:] for name, tensor in fleet.state_dict().items()}
+    torch.testing.assert_close(dict(model.network.state_dict()), kept, rtol=0, atol=0)
+    count, epochs = sum(parameter[0].numel() for parameter in fleet.parameters()), config.training.epochs
+    about = {"name": "mine", "variant": config.variant, "seed": 4, "parameters": count, "epochs": epochs}
+    assert facts(model) == about
 
 
 def test_a_training_folder_means_all_its_seeds_in_order(tmp_path, config):
@@ -62,21 +73,6 @@ def test_every_shipped_model_loads_by_name():
         assert model.paths == (path,)
         assert model.config.variant in names()
         assert model.network.runs == 1
-
-
-def test_a_run_of_bits_comes_back_as_it_was_and_is_refused_where_the_paper_s_is_meant(tmp_path):
-    config, path = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, groups=2)), tmp_path / "bits.safetensors"
-    fleet = RuleNetwork(config.rule, (3, 4))
-    fleet.decided[1] = True
-    save_run(path, fleet, 1, config, 4)
-    model = load_runs("mine", [path])
-    assert (model.config, model.seeds, configuration_of(path)) == (config, (4,), config)
-    for name, tensor in model.network.state_dict().items():
-        assert torch.equal(tensor[0], fleet.state_dict()[name][1]), name
-    count = sum(parameter[0].numel() for parameter in fleet.parameters())
-    assert facts(model) == {
-        "name": "mine", "variant": "exact", "seed": 4, "parameters": count, "epochs": config.steps // 100
-    }  # fmt: skip
 
 
 def test_unknown_names_are_answered_with_what_exists(tmp_path):

@@ -94,8 +94,7 @@ def test_fused_attention_is_the_plain_one(heads, kernel, with_query):
     torch.testing.assert_close(fused, plain, rtol=1e-12, atol=1e-12)
     seed = random_grid(*plain.shape, seed=5)
     ours, theirs = (torch.autograd.grad(result, inputs, seed) for result in (fused, plain))
-    for one, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-11, atol=1e-12)
+    torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.usefixtures("powers")
@@ -123,12 +122,6 @@ def test_only_a_cpu_is_asked_for_the_range_of_scores():
     result = FusedAttention.apply(*given, 6)
     gradients = torch.autograd.grad(result.sum(), given)
     assert [gradient.shape for gradient in gradients] == [torch.Size(size) for size in sizes]
-
-
-@pytest.mark.parametrize(("groups", "heads", "kernel"), [(7, 8, 3), (8, 7, 3), (8, 8, 2)])
-def test_impossible_shapes_are_refused(groups, heads, kernel):
-    with pytest.raises(ValueError, match="must"):
-        LocalAttention(generators([0]), 16, groups, heads, kernel, True)
 
 
 def test_a_grid_without_its_run_is_refused_with_the_mend():

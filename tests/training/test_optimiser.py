@@ -12,9 +12,6 @@ from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learn
 CONFIG = TrainingConfig(steps_per_epoch=2, restart_epochs=3)
 
 
-RATE = learning_rate(torch.tensor(0), CONFIG)
-
-
 def small_network(seeds=(0, 1)):
     tiny = {
         "model.width": 8,
@@ -34,8 +31,8 @@ def test_the_rate_is_torch_s_cosine_with_warm_restarts_stepped_per_epoch():
     )
     for epoch in range(8):
         for index in range(CONFIG.steps_per_epoch):
-            ours = learning_rate(torch.tensor(epoch * CONFIG.steps_per_epoch + index), CONFIG)
-            assert float(ours) == pytest.approx(optimiser.param_groups[0]["lr"], rel=1e-12)
+            ours = learning_rate(epoch * CONFIG.steps_per_epoch + index, CONFIG)
+            assert ours == pytest.approx(optimiser.param_groups[0]["lr"], rel=1e-12)
         optimiser.step()
         schedule.step()
 
@@ -69,7 +66,7 @@ def test_updates_are_torch_s_run_by_run(size):
         torchs = torch.optim.AdamW(groups, lr=1.0, betas=(CONFIG.beta1, CONFIG.beta2), eps=CONFIG.adam_epsilon)
         for step, gradient in enumerate(gradients):
             for group in torchs.param_groups:
-                group["lr"] = float(learning_rate(torch.tensor(step), CONFIG))
+                group["lr"] = learning_rate(step, CONFIG)
             pieces = gradient[run].split([p.numel() for p in copies])
             for parameter, piece in zip(copies, pieces, strict=True):
                 parameter.grad = piece.view_as(parameter).clone()
@@ -77,7 +74,8 @@ def test_updates_are_torch_s_run_by_run(size):
             torchs.step()
         if run == 0:
             for step, gradient in enumerate(gradients):
-                norm = ours.update(gradient, learning_rate(torch.tensor(step), CONFIG), torch.ones(2, dtype=torch.bool))
+                rate = torch.tensor(learning_rate(step, CONFIG), dtype=torch.float64)
+                norm = ours.update(gradient, rate, torch.ones(2, dtype=torch.bool))
                 torch.testing.assert_close(norm, gradient.norm(dim=1))
         expected = torch.cat([p.detach().flatten() for p in copies])
         torch.testing.assert_close(ours.weights[run], expected, rtol=1e-5, atol=1e-6)

@@ -56,8 +56,8 @@ class MappedGradients(GradientSource):
         self.stream = Stream.of_seeds(seeds, self.device)
         self.rows = Replayed(self._rows) if on_gpu(self.device) else self._rows
 
-    def rate(self, step: int) -> Tensor:
-        return learning_rate(torch.tensor(step), self.config.training)
+    def rate(self, step: int) -> float:
+        return learning_rate(step, self.config.training)
 
     def __call__(self, step: int) -> Gradients:
         step = step + self.config.training.first_step

@@ -54,8 +54,8 @@ class GradientSource(ABC):
         """The gradients of training step `step` (`gridsum.training.gradients.Gradients`)."""
 
     @abstractmethod
-    def rate(self, step: int) -> "Tensor":
-        """The learning rate of a step, a double."""
+    def rate(self, step: int) -> float:
+        """The learning rate of a step."""
 
     def phase(self, step: int) -> str:
         """The part of the training that a step belongs to."""

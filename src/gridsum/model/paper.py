@@ -113,10 +113,6 @@ class LocalAttention(RunModule):
         self, runs: Sequence[Generator], width: int, groups: int, heads: int, kernel: int, query_encoding: bool
     ) -> None:
         super().__init__()
-        if width % groups or width % heads:
-            raise ValueError(f"{groups} groups and {heads} heads must both divide the width, {width}")
-        if kernel % 2 == 0:
-            raise ValueError(f"kernel must be odd, so that a cell is the centre of its neighbourhood, not {kernel}")
         self.heads, self.kernel = heads, kernel
         part = width // groups
         self.projection = normal(runs, math.sqrt(2 / width), 3, groups, part, part)

@@ -106,9 +106,9 @@ class ExactGradients(GradientSource):
         shared = self.config.discovery
         return len(self.certain), shared.batch, *grid_of(phase, shared), self.config.rule.bits
 
-    def rate(self, step: int) -> Tensor:
+    def rate(self, step: int) -> float:
         _, phase, index = at_step(self.config, step)
-        return torch.tensor(setting(phase, index).rate, dtype=torch.float64)
+        return setting(phase, index).rate
 
     def phase(self, step: int) -> str:
         return at_step(self.config, step)[0]

@@ -132,8 +132,8 @@ class EagerGradients(GradientSource):
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
         self.groups = range(len(config.task.groups))
 
-    def rate(self, step: int) -> Tensor:
-        return learning_rate(torch.tensor(step), self.config.training)
+    def rate(self, step: int) -> float:
+        return learning_rate(step, self.config.training)
 
     def __call__(self, step: int) -> Gradients:
         stream = self.stream.fold(step + self.config.training.first_step)

@@ -36,7 +36,6 @@ from gridsum.training.folders import (
     kept_weights,
     log_lengths,
     read_outcome,
-    read_setup,
     seed_folder,
     take_up,
     trained_epochs,
@@ -97,7 +96,7 @@ def train(
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
     kind = find(config.variant)
-    config = _in_precision(config, device, folder if resume else None)
+    config = _in_precision(config, device)
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     done = trained_epochs(folder) if resume else 0
@@ -125,13 +124,12 @@ def train(
             return _finish(fleet, folder, partial(shown.update, f"{label}consolidation:", unit="runs", part=(share, 1)))
 
 
-def _in_precision(config: Any, device: torch.device, there: Path | None) -> Any:
-    """The configuration with what `auto` comes to, which is kept: in a folder that is resumed, what it has."""
+def _in_precision(config: Any, device: torch.device) -> Any:
+    """The configuration with what `auto` comes to, which is kept."""
     precision = fields_of(config).get("training.precision")
-    if precision is None or precision[1] != "auto":
+    if precision is None or precision.value != "auto":
         return config
-    used = served("auto", device) if there is None else read_setup(there)[0].training.precision
-    return override(config, {"training.precision": used})
+    return override(config, {"training.precision": served("auto", device)})
 
 
 def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, warn: Warn) -> None:
@@ -237,7 +235,7 @@ class Fleet:
                 tell(step + 1, total)
         self.epoch += 1
         means = torch.stack(logged).mean(0).tolist()
-        return dict(zip(self.quantities, map(tuple, means), strict=True)), float(self.gradients.rate(first))
+        return dict(zip(self.quantities, map(tuple, means), strict=True)), self.gradients.rate(first)
 
     def train_step(self, number: int) -> Tensor:
         """One update of every run, on the problems of step `number`; returns what is logged, [quantities, R]."""
@@ -245,7 +243,7 @@ class Fleet:
             self._draw_anew(run)
         found = self.gradients(number)
         self.quantities, self.recurrent_steps = (*found.costs, "gradient_norm"), found.recurrent_steps
-        rate = torch.full((), float(self.gradients.rate(number)), dtype=torch.float64, device=self.device)
+        rate = torch.full((), self.gradients.rate(number), dtype=torch.float64, device=self.device)
         return self.update(found.gradient, torch.stack([*found.costs.values()]), rate)
 
     def _draw_anew(self, run: int) -> None:

@@ -10,10 +10,10 @@ from gridsum.config.paper import TrainingConfig
 from gridsum.model.runs import RunModule, flatten
 
 
-def learning_rate(step: Tensor, config: TrainingConfig) -> Tensor:
+def learning_rate(step: int, config: TrainingConfig) -> float:
     """The rate of training step `step` (from 0): a cosine over `restart_epochs` epochs, stepped per epoch."""
-    epoch = torch.div(step, config.steps_per_epoch, rounding_mode="floor") % config.restart_epochs
-    fall = (1 + torch.cos(epoch.to(torch.float64) * (math.pi / config.restart_epochs))) / 2
+    epoch = step // config.steps_per_epoch % config.restart_epochs
+    fall = (1 + math.cos(epoch * (math.pi / config.restart_epochs))) / 2
     return config.final_learning_rate + (config.learning_rate - config.final_learning_rate) * fall
 
 
@@ -79,7 +79,8 @@ class AdamW:
         """Training step `number`, down the gradients that `backward` has left; these are then cleared."""
         gradient = flatten(part.grad for part in self.network.parameters() if part.grad is not None)
         alive = torch.ones(len(gradient), dtype=torch.bool, device=gradient.device)
-        self.update(gradient, learning_rate(torch.tensor(number), self.config), alive)
+        rate = torch.tensor(learning_rate(number, self.config), dtype=torch.float64)
+        self.update(gradient, rate, alive)
         self.network.zero_grad()
 
     def begin_anew(self, runs: slice, network: nn.Module) -> None:

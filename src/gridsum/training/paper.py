@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from gridsum.config.paper import Config
@@ -61,8 +60,4 @@ class Paper(Trainable):
 
         yield PaperSubject(model, halting, placement, grids)
 
-    def memory(self, config: Config, runs: int) -> int:
-        return training_bytes(config, runs)
-
-    def work(self, config: Config, runs: int, epochs: int, device: torch.device) -> float:
-        return training_work(config, runs, epochs, device)
+    memory, work = staticmethod(training_bytes), staticmethod(training_work)
