@@ -9,7 +9,7 @@ Three lines::
 
 `load` gives a model, `solve` and `trace` ask the default one at once, `train` makes new ones, `evaluate` measures
 models and functions of your own. `prove` checks a rule for all sums, `export` writes models for other programs.
-`models`, `variants`, `suites` say which names there are. Nothing heavy is imported before it is used.
+A name that does not exist is answered with those that do. Nothing heavy is imported before it is used.
 """
 
 import importlib
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from gridsum.io.version import __version__
 
 if TYPE_CHECKING:
-    from gridsum.api.listings import models, suites, variants
     from gridsum.api.loading import load, prove, solve, trace
     from gridsum.api.models import Model
     from gridsum.api.scores import Scores, evaluate
@@ -37,18 +36,14 @@ __all__ = [
     "evaluate",
     "export",
     "load",
-    "models",
     "prove",
     "solve",
-    "suites",
     "trace",
     "train",
-    "variants",
 ]
 
 _HOMES = {
     "gridsum.data.answers": ("Answer",),
-    "gridsum.api.listings": ("models", "suites", "variants"),
     "gridsum.api.loading": ("load", "prove", "solve", "trace"),
     "gridsum.api.models": ("Model",),
     "gridsum.api.scores": ("Scores", "evaluate"),

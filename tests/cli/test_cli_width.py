@@ -10,8 +10,6 @@ import pytest
 from gridsum.cli import main
 
 COMMANDS = [
-    "table",
-    "figure",
     "table comparison",
     "table examples",
     "table ablation",

@@ -19,6 +19,7 @@ from gridsum.config.registry import find
 from gridsum.io.disk import LockedError
 from gridsum.io.progress import Progress
 from gridsum.model import store
+from gridsum.model.inference import UnsoundError
 from gridsum.model.store import WEIGHTS, load, load_runs, save_run
 from gridsum.training import checkpoints, folders
 from gridsum.training.checkpoints import CHECKPOINT, load_checkpoint, save_checkpoint
@@ -161,7 +162,7 @@ def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, mon
 
     taken = Fleet.train_step
     monkeypatch.setattr(Fleet, "train_step", diverge)
-    with pytest.raises(RuntimeError, match="epoch 1"):
+    with pytest.raises(UnsoundError, match="epoch 1"):
         train(short(), [3], tmp_path, CPU)
 
 

@@ -1,5 +1,4 @@
-"""Draw a figure and write it as SVG, PNG or PDF, or make a film. Without FIGURE, list the figures; their numbers are
-the paper's.
+"""Draw a figure and write it as SVG, PNG or PDF, or make a film. Figure numbers are the paper's.
 
 examples:
   gridsum figure steps 99999+1 --out steps.svg
@@ -16,8 +15,8 @@ from typing import Any
 from gridsum.api.loading import load
 from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
-from gridsum.cli.options import Options, Parser, UsageError, add_device, columns
-from gridsum.cli.output import check_writable, print_text, tell, terminal_width
+from gridsum.cli.options import Options, Parser, UsageError, add_device
+from gridsum.cli.output import check_writable, tell
 from gridsum.cli.table import record_files
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
@@ -37,14 +36,13 @@ FIGURES = {
     "training": ("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
 """What each shows, and which of the options it is made of."""
-_SHOWN = {name: shows for name, (shows, _) in FIGURES.items()}
 _WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "runs": "--runs"}
 _NEEDS_RUNS = "is made of a folder of gridsum reproduce, or for training of gridsum train; name it with --runs FOLDER"
 
 
 def add_options(parser: Parser) -> None:
-    parser.explain({"figures": _SHOWN})
-    parser.option("figure FIGURE", "which figure", choices=FIGURES)
+    parser.explain({"figures": {name: shows for name, (shows, _) in FIGURES.items()}})
+    parser.option("figure FIGURE", "which figure", choices=FIGURES, required=True)
     parser.option("expression EXPR", f"a sum (default: {_EXPRESSION})")
     parser.option("--out FILE", "where to write; its name ends in .svg, .png or .pdf, that of a film in .gif")
     parser.option(
@@ -63,11 +61,6 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     given = [part for part in _WRITTEN if getattr(options, part)]
-    if options.figure is None:
-        if given or options.out is not None:
-            raise UsageError(f"which figure? Name one of: {', '.join(FIGURES)}")
-        print_text(columns(_SHOWN, width=terminal_width()) + "\n")
-        return 0
     name, made_of = options.figure, FIGURES[options.figure][1]
     wrong = next((_WRITTEN[part] for part in given if part not in made_of), None)
     if wrong is not None:

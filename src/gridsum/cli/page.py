@@ -3,7 +3,6 @@ or for a browser on this machine.
 
 examples:
   gridsum page --out site
-  gridsum page --out site --address https://example.org/sums
   gridsum page --out site --model base noGroups
 """
 
@@ -18,14 +17,6 @@ def add_options(parser: Parser) -> None:
     parser.option("--out FOLDER", "where to write; created if it does not exist", required=True)
     told = f"networks of the paper to race {DEFAULT_MODEL} against and to look into (default: {INSIDE_MODEL})"
     parser.option("--model MODEL...", told)
-    told = "where the page will be found; previews of links to it then have a picture"
-    parser.option("--address URL", told, type=_address)
-
-
-def _address(text: str) -> str:
-    if not text.startswith(("https://", "http://")):
-        raise UsageError(f"the address {text!r} does not begin with https:// or http://")
-    return text
 
 
 def run(options: Options) -> int:
@@ -38,7 +29,7 @@ def run(options: Options) -> int:
 
     models = [load(name) for name in dict.fromkeys(options.model or [INSIDE_MODEL]) if name != DEFAULT_MODEL]
     networks = [model.runs for model in models if isinstance(model, PaperModel)]
-    files = site(networks, options.address)
+    files = site(networks)
     for name, content in files.items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)

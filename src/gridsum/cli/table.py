@@ -1,8 +1,7 @@
 """Print a table made of the records that gridsum evaluate kept, in the paper's order and with the paper's numbers
-beside ours. Without TABLE, list the tables.
+beside ours.
 
 examples:
-  gridsum table
   gridsum table comparison --records records.jsonl
   gridsum table examples --records base noGroups
   gridsum table ablation --records base.jsonl sasa.jsonl --format markdown
@@ -11,7 +10,7 @@ examples:
 from collections.abc import Sequence
 from pathlib import Path
 
-from gridsum.cli.options import Options, Parser, UsageError, columns
+from gridsum.cli.options import Options, Parser, UsageError
 from gridsum.cli.output import print_text, tell, terminal_width
 from gridsum.io.names import did_you_mean
 
@@ -29,7 +28,7 @@ TABLES = {
 
 def add_options(parser: Parser) -> None:
     parser.explain({"tables": TABLES})
-    parser.option("table TABLE", "which table", choices=TABLES)
+    parser.option("table TABLE", "which table", choices=TABLES, required=True)
     parser.option(
         "--records RECORDS...",
         "files of records, or names of shipped models for theirs; of several records for one line the last counts "
@@ -39,11 +38,6 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    if options.table is None:
-        if options.records:
-            raise UsageError(f"which table? Name one of: {', '.join(TABLES)}")
-        print_text(columns(TABLES, width=terminal_width()) + "\n")
-        return 0
     from gridsum.evaluation.records import read
     from gridsum.evaluation.rendering import to_markdown, to_text
     from gridsum.evaluation.tables import TABLES as MAKERS

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
+from gridsum.config.paper import ConfigError
 from gridsum.data.answers import HALTING_RULES, HaltingRule
 from gridsum.model.rollout import WORTH_LEAVING, Moment, Network, Start, form_of, unroll
 from gridsum.ops.grids import GridSize
@@ -23,7 +24,7 @@ def check_rule(network: Network, rule: str) -> None:
     kind = network.config.halting
     if rule not in HALTING_RULES[kind]:
         use = " or ".join(map(repr, HALTING_RULES[kind]))
-        raise ValueError(f"a model with {kind} halting cannot follow {rule!r}; use {use}")
+        raise ConfigError(f"a model with {kind} halting cannot follow {rule!r}; use {use}")
 
 
 class UnsoundError(ValueError):

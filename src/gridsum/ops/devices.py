@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gridsum.config.paper import ConfigError
+
 
 def pick_device(device: str) -> torch.device:
     """The device that `auto`, `cpu` or `cuda[:N]` names."""
@@ -14,13 +16,13 @@ def pick_device(device: str) -> torch.device:
     try:
         chosen = torch.device(device)
     except RuntimeError:
-        raise ValueError(f"there is no device {device!r}; use auto, cpu or cuda") from None
+        raise ConfigError(f"there is no device {device!r}; use auto, cpu or cuda") from None
     if chosen.type not in ("cpu", "cuda"):
-        raise ValueError(f"gridsum runs on cpu and cuda, not on {device!r}")
+        raise ConfigError(f"gridsum runs on cpu and cuda, not on {device!r}")
     if on_gpu(chosen) and not torch.cuda.is_available():
-        raise ValueError("no CUDA device can be used here; use the device cpu")
+        raise ConfigError("no CUDA device can be used here; use the device cpu")
     if (chosen.index or 0) >= max(1, torch.cuda.device_count()):
-        raise ValueError(f"there is no {device!r} here; CUDA devices: {torch.cuda.device_count()}, counted from 0")
+        raise ConfigError(f"there is no {device!r} here; CUDA devices: {torch.cuda.device_count()}, counted from 0")
     return chosen
 
 

@@ -25,13 +25,11 @@ OPERATIONS = ("add", "subtract")
 """Those that the page has words for."""
 PARTS = {"weights": ".js", "inside": ".inside.js"}
 """What the page loads of a network, and how the files end that have it."""
-_PREVIEW = 'content="preview.png"'
 
 
-def site(models: Sequence[Model], address: str | None = None) -> dict[str, bytes]:
-    """The whole page, with networks of one run beside the rules; `address` is where it will be found, for previews of
-    links."""
-    files = static_files(models, address)
+def site(models: Sequence[Model]) -> dict[str, bytes]:
+    """The whole page, with networks of one run beside the rules."""
+    files = static_files(models)
     for model in models:
         for part, ending in PARTS.items():
             files[f"models/{file_of(model.name)}{ending}"] = network_script(model, part).encode()
@@ -45,7 +43,7 @@ def file_of(name: str) -> str:
     return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-def static_files(models: Sequence[Model], address: str | None = None, api: bool = False) -> dict[str, bytes]:
+def static_files(models: Sequence[Model], api: bool = False) -> dict[str, bytes]:
     """All but the networks' own files."""
     web = [path for path in WEB.iterdir() if path.is_file() and (api or not path.name.startswith("docs."))]
     files = {path.name: path.read_bytes() for path in sorted([*web, SHIPPED / TRAINING])}
@@ -53,8 +51,6 @@ def static_files(models: Sequence[Model], address: str | None = None, api: bool 
     rules = {name: table for name, table in shipped_rules().items() if table.task.kind in OPERATIONS}
     facts = facts_of(rules[DEFAULT_MODEL]) | {"training_base": told["shape"]["base"], "training_device": told["device"]}
     page = filled(files["index.html"].decode(), words("en"), facts)
-    if address is not None:
-        page = page.replace(_PREVIEW, f'content="{address.rstrip("/")}/preview.png"')
     about = {
         "version": __version__,
         "facts": facts,
@@ -64,7 +60,6 @@ def static_files(models: Sequence[Model], address: str | None = None, api: bool 
         ],
         "scores": {name: _scores(name) for name in (DEFAULT_MODEL, *(model.name for model in models))},
         "api": api,
-        "address": address,
     }
     for language in LANGUAGES:
         content = json.dumps(words(language), ensure_ascii=False, separators=(",", ":"))

@@ -19,6 +19,7 @@ from gridsum.data.problems import Batch, sample
 from gridsum.data.streams import Stream
 from gridsum.io.disk import locked
 from gridsum.io.progress import SILENT, Progress
+from gridsum.model.inference import UnsoundError
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory, check_time, training_seconds
 from gridsum.ops.devices import Replayed, describe, on_gpu
@@ -181,7 +182,7 @@ def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) 
             told = f"{phase}: {news(means, alive)}" if phase else news(means, alive)
             tell(done, total, f"epoch {number} of {training.epochs}: {told}")
             if not any(alive):
-                raise RuntimeError(f"every run has diverged by epoch {number}; try a smaller training.learning_rate")
+                raise UnsoundError(f"every run has diverged by epoch {number}; try a smaller training.learning_rate")
     finally:
         fleet.take_up(kept)  # a stop may have come in the middle of a step, or between an epoch's log and its end
         cut_logs(folder, logs)

@@ -71,7 +71,7 @@
     return { inner, width: Math.max(width, inner.width), height: inner.height + HEAD + FOOT };
   }
 
-  const home = () => gridsum.data.address ?? (location.protocol === "file:" ? "" : location.href.split(/[?#]/)[0]);
+  const home = () => (location.protocol === "file:" ? "" : location.href.split(/[?#]/)[0]);
 
   function paintOn(pen, player, frame, moment, progress) {
     const { paper, ink, quiet, words } = theme(), { width, height, inner } = frame, { computation, last } = player.film;
