@@ -2,7 +2,8 @@
 its attention looks; how its digits are represented. The API behind the page is described at /docs.
 
 A request beyond a limit is answered with a message that names it. Work is
-abandoned when its client has gone.
+abandoned when its client has gone. A token that every request must carry is
+read from the variable GRIDSUM_TOKEN.
 
 examples:
   gridsum serve
@@ -16,7 +17,7 @@ import ipaddress
 from gridsum.cli.options import Options, Parser, UsageError, add_device, whole_number
 from gridsum.cli.output import tell
 from gridsum.serve.limits import Limits
-from gridsum.serve.server import TOKEN, listen, read_token, serve
+from gridsum.serve.server import listen, read_token, serve
 
 
 def add_options(parser: Parser) -> None:
@@ -29,10 +30,6 @@ def add_options(parser: Parser) -> None:
     )
     told = "names under which clients may reach this server, beside localhost and numeric addresses"
     parser.option("--host-name NAME...", told)
-    parser.option(
-        "--token-file FILE",
-        f"a file with a token that every request must carry; the variable {TOKEN} may hold it instead (default: none)",
-    )
     for limit in dataclasses.fields(Limits):
         form, about = f"--{limit.name.replace('_', '-')} N", limit.metadata
         bounds = whole_number(about["least"], about["most"] + 1)
@@ -41,7 +38,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    token = read_token(options.token_file, tell)
+    token = read_token()
     try:
         import uvicorn  # noqa: F401
 

@@ -30,14 +30,6 @@ INTERPRETATIONS: dict[str, dict[str, Any]] = {
 """Other interpretations of what the paper leaves open, as what they change of every variant. The defaults follow the
 published code; `text` follows the words of the paper alone."""
 
-MEANINGS: dict[str, str] = {
-    "base": "the paper's network",
-    "noGroups": "the paper's, with projections that are not split into groups",
-    "SASA": "the paper's, with attention as originally defined",
-    "fixedTime": "the paper's, with a fixed number of steps",
-    "ponderReg": "the paper's, with PonderNet's regulariser",
-}
-
 
 def variant(
     name: str, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None

@@ -3,11 +3,8 @@
 import os
 import re
 import socket
-import stat
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridsum.serve.limits import Limits
@@ -70,13 +67,9 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def read_token(file: str | None, tell: Callable[[str], None]) -> str | None:
-    """The token in a file, or else in the environment; None where there is neither."""
-    token, place = os.environ.get(TOKEN), f"the variable {TOKEN}"
-    if file is not None:
-        token, place = Path(file).read_text(encoding="ascii", errors="replace").strip(), file
-        if os.name == "posix" and os.stat(file).st_mode & stat.S_IROTH:
-            tell(f"everybody on this machine can read {file}; keep it to yourself with: chmod 600 {file}")
+def read_token() -> str | None:
+    """The token in the environment, if there is one."""
+    token = os.environ.get(TOKEN)
     if token is not None and not re.fullmatch(r"[A-Za-z0-9._~+/=-]{8,}", token):
-        raise ServeError(f"no token in {place}: that is at least 8 letters, digits or any of ._~+/=-")
+        raise ServeError(f"no token in the variable {TOKEN}: that is at least 8 letters, digits or any of ._~+/=-")
     return token

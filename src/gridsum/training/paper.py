@@ -7,7 +7,7 @@ from torch import Tensor
 
 from gridsum.config.paper import Config
 from gridsum.config.registry import Trainable
-from gridsum.config.variants import INTERPRETATIONS, MEANINGS, variant
+from gridsum.config.variants import INTERPRETATIONS, variant
 from gridsum.data.problems import Batch
 from gridsum.data.streams import Stream
 from gridsum.model.inference import UnsoundError, default_rule, infer
@@ -25,7 +25,7 @@ class Paper(Trainable):
     settings = INTERPRETATIONS
 
     def __init__(self, name: str) -> None:
-        self.name, self.meaning = name, MEANINGS.get(name, "")
+        self.name = name
 
     def configure(
         self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
