@@ -17,7 +17,8 @@ from typing import Any
 
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.study.sweep import configurations, grid, sweep_jobs
+from gridsum.study.jobs import Job
+from gridsum.study.sweep import sweep_jobs
 from gridsum.study.workers import cluster, run_by
 
 
@@ -35,7 +36,7 @@ def main() -> None:
         with cluster("ray", cpus=1) as submit:
             up = time.monotonic() - began
 
-            def took(name: str, configs: dict[str, Any]) -> tuple[float, float]:
+            def took(name: str, jobs: list[Job]) -> tuple[float, float]:
                 """Seconds from the first to the last of these fleets, and those that were spent in them."""
                 futures: list[Any] = []
 
@@ -44,11 +45,11 @@ def main() -> None:
                     return futures[-1]
 
                 began = time.monotonic()
-                run_by(noted, sweep_jobs(configs, (0,)), place / name, None, print)
+                run_by(noted, jobs, place / name, None, print)
                 return time.monotonic() - began, sum(future.result().seconds for future in futures)
 
-            first, within_first = took("first", {"one": tiny})
-            whole, within = took("fleets", configurations(base, grid({"training.learning_rate": rates})))
+            first, within_first = took("first", sweep_jobs(tiny, {}))
+            whole, within = took("fleets", sweep_jobs(base, {"training.learning_rate": rates}))
     figures = {
         "cores": os.cpu_count(),
         "load": os.getloadavg()[1],

@@ -7,6 +7,7 @@ import pytest
 
 from gridsum.analysis.curves import CurveError, terms_curves, training_curve, training_curves
 from gridsum.evaluation.records import Record
+from gridsum.training.folders import FolderError
 from gridsum.training.summary import read_summary
 from tests.oracles.records import make_record
 
@@ -59,7 +60,7 @@ def test_a_single_seed_has_no_spread(tmp_path):
     with pytest.raises(CurveError, match="no epoch is finished"):
         training_curve(tmp_path, "one")
     (tmp_path / "seed-3" / "metrics.jsonl").unlink()
-    with pytest.raises(CurveError, match=r"metrics.jsonl is missing"):
+    with pytest.raises(FolderError, match=r"metrics.jsonl is missing"):
         training_curve(tmp_path, "one")
     with pytest.raises(CurveError, match="name one that gridsum train made"):
         training_curve(tmp_path / "seed-3", "one")

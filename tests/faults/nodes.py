@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
@@ -68,13 +68,17 @@ def computed_again(kept: list[dict[Path, bytes]]) -> list[Path]:
     return [path for logs in kept for path, log in logs.items() if not path.read_bytes().startswith(log)]
 
 
-def killed_cluster(
-    command: Sequence[str], folder: Path, differs: Callable[[], str | None], kills: int, nodes: int = 2, seed: int = 0
-) -> Tries:
-    """`command` on a cluster, with so many kills; what it leaves has to be as if there had been none, and nothing may
-    be computed twice that a checkpoint holds."""
+def killed_sweep(place: Path, kills: int, nodes: int = 2, seed: int = 0, notes: list[str] | None = None) -> Tries:
+    """A small sweep, undisturbed in this process and then on a cluster, with so many kills; what it leaves has to be as
+    if there had been none, and nothing may be computed twice that a checkpoint holds."""
     from ray.cluster_utils import Cluster  # pyright: ignore[reportMissingImports]
 
+    axis = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3", "--seeds", "0", "--training.epochs", str(_EPOCHS)]
+    axis += ["--training.checkpoint_epochs", str(_KEPT)]
+    here, folder = place / "here", place / "killed"
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        assert main(["sweep", "--out", str(here), *TINY, *axis, "--device", "cpu"]) == 0
+    command = ["sweep", "--out", str(folder), *TINY, *axis]
     chance = random.Random(seed)
     try:
         cluster: Any = Cluster(
@@ -111,28 +115,16 @@ def killed_cluster(
             counts[what] += 1
             yield None
         _, said = driver.communicate()
-        wrong = differs() if driver.returncode == 0 else f"the driver ended with {driver.returncode}: {said}"
+        names = [path.parent.name for path in here.glob("*/config.json")]
+        wrong = next((name for name in names if outcome(here / name) != outcome(folder / name)), None)
+        if driver.returncode:
+            wrong = f"the driver ended with {driver.returncode}: {said}"
         yield wrong and f"after {done} kills: {wrong}"
         again = computed_again(kept)
         yield f"{again[0]}: epochs were computed again, though a checkpoint held them" if again else None
+        if notes is not None:
+            killed = ", ".join(f"{counts[what]} {what}s" for what in ("worker", "node", "driver"))
+            notes.append(f"cluster: {killed} killed; no epoch was computed twice that a checkpoint held")
     finally:
         driver.kill()
         cluster.shutdown()
-
-
-def killed_sweep(place: Path, kills: int, seed: int = 0, notes: list[str] | None = None) -> Tries:
-    """A small sweep, undisturbed in this process and then on a cluster under kills."""
-    axis = ["--grid", "training.learning_rate=1e-3,2e-3,3e-3", "--seeds", "0", "--training.epochs", str(_EPOCHS)]
-    axis += ["--training.checkpoint_epochs", str(_KEPT)]
-    here, there = place / "here", place / "killed"
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        assert main(["sweep", "--out", str(here), *TINY, *axis, "--device", "cpu"]) == 0
-    names = [path.parent.name for path in here.glob("*/config.json")]
-
-    def differs() -> str | None:
-        return next((name for name in names if outcome(here / name) != outcome(there / name)), None)
-
-    yield from killed_cluster(["sweep", "--out", str(there), *TINY, *axis], there, differs, kills, seed=seed)
-    if notes is not None:
-        killed = ", ".join(f"{counts[what]} {what}s" for what in ("worker", "node", "driver"))
-        notes.append(f"cluster: {killed} killed; no epoch was computed twice that a checkpoint held")

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from filelock import FileLock
 
 from gridsum.cli import main
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.evaluation.records import append, read
+from gridsum.evaluation.records import Record, append, read
 from gridsum.study.jobs import Job
+from gridsum.study.report import write_pages
 from gridsum.study.reproduction import Reproduction
+from gridsum.study.results import load_results
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,11 +49,21 @@ def quick_jobs(*variants: str) -> dict[tuple[str, str], Job]:
 CPU = torch.device("cpu")
 
 
-def rewrite_records(path: Path, change: dict[tuple[int, str], dict[str, int]]) -> None:
+def rewrite_records(path: Path, change: Callable[[Record], dict[str, int]]) -> None:
     """The records of a file with counts replaced; those of single grids are not kept then."""
     records = read([path])
     path.unlink()
-    append(path, [dataclasses.replace(r, batches=None, **change.get((r.seed or 0, r.suite), {})) for r in records])
+    append(path, [dataclasses.replace(record, batches=None, **change(record)) for record in records])
+
+
+def of_any_commit(path: Path) -> list[Record]:
+    return [dataclasses.replace(record, commit=None) for record in read([path])]
+
+
+def written_pages(folder: Path) -> tuple[str, str]:
+    """The page and its appendix."""
+    page, appendix = write_pages(load_results(folder), folder / "results.md", "gridsum reproduce").values()
+    return page, appendix
 
 
 def table_lines(page: str, title: str) -> list[list[str]]:

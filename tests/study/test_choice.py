@@ -1,6 +1,5 @@
 """Which runs are chosen, and which are shipped, under which names, with which scores."""
 
-import dataclasses
 import shutil
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.ship import ShippingError, ship
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.evaluation.records import Record, append, read
+from gridsum.evaluation.records import Record, read
 from gridsum.io.names import MODELS
 from gridsum.model.store import SEEDS, load_runs
 from gridsum.study.results import Run, load_results
@@ -52,17 +51,11 @@ def test_of_the_runs_proved_after_the_fewest_rounds_the_one_with_the_largest_mar
     assert proved_seed(found[:1]) is None
 
 
-def _make_best(folder: Path, training: str, seed: int) -> None:
-    """Let one run have every validation problem right, and no other of its training."""
-    path = folder / training / "validation.jsonl"
-    records = read([path])
-    path.unlink()
-    append(
-        path,
-        [
-            dataclasses.replace(record, batches=None, sequences_right=record.samples if record.seed == seed else 0)
-            for record in records
-        ],
+def _make_best(folder: Path, training: str, seed: int, suite: str = "") -> None:
+    """Let one run have every validation problem right, and no other of its training; or of one suite alone."""
+    rewrite_records(
+        folder / training / "validation.jsonl",
+        lambda r: {"sequences_right": r.samples * (r.seed == seed)} if suite in ("", r.suite) else {},
     )
 
 
@@ -94,9 +87,8 @@ def test_the_run_that_is_compared_with_the_papers_is_shipped(copied: Path):
     """For what the paper shows it for: base for terms. It is chosen before it is trained further."""
     shutil.rmtree(copied / "base-overtrained")
     shutil.copytree(copied / "base", copied / "base-overtrained")  # which has both runs for certain
-    none, all_right = {"sequences_right": 0, "chars_right": 0}, {"sequences_right": 2, "samples": 2}
-    rewrite_records(copied / "base" / "validation.jsonl", {(0, DIGITS): all_right, (1, TERMS): all_right})
-    rewrite_records(copied / "base" / "validation.jsonl", {(1, DIGITS): none, (0, TERMS): none})
+    _make_best(copied, "base", 0, DIGITS)
+    _make_best(copied, "base", 1, TERMS)
     _make_best(copied, "base-overtrained", 0)
     run = _standing(copied, "base")
     assert (run.training.name, run.seed) == ("base-overtrained", 1)

@@ -16,19 +16,12 @@ from gridsum.evaluation.records import append, read
 from gridsum.figures import plot_carries
 from gridsum.figures.style import FigureError
 from gridsum.study import tables
-from gridsum.study.drawings import drawn_at
 from gridsum.study.report import NOTES, write_pages
 from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, Reproduction
 from gridsum.study.results import keep, load_results
-from gridsum.study.stages import write_report
+from gridsum.study.stages import drawn_at, write_report
 from tests.oracles.records import make_record
-from tests.study.conftest import ROOT, rewrite_records, table_lines
-
-
-def _pages(folder: Path) -> tuple[str, str]:
-    """The page and its appendix."""
-    page, appendix = write_pages(load_results(folder), folder / "results.md", "gridsum reproduce").values()
-    return page, appendix
+from tests.study.conftest import ROOT, rewrite_records, table_lines, written_pages
 
 
 def test_the_documents_are_what_the_records_say():
@@ -41,14 +34,14 @@ def test_the_documents_are_what_the_records_say():
 
 
 def test_every_part_is_there(quick: Path):
-    page, appendix = _pages(quick)
+    page, appendix = written_pages(quick)
     for title in ("Table III", "No table `long-digits` yet", "Table IV, right", "Table V", "Table VI", "Comparisons"):
         assert title in appendix
     assert all(title in page for title in ("The best models", "The variants", "nothing is tested"))
 
 
 def test_the_brief_counts_what_the_tables_show(quick: Path):
-    page, appendix = _pages(quick)
+    page, appendix = written_pages(quick)
     standings = [line[-1] for line in table_lines(appendix, "Our means minus the paper's (Table VI)")]
     verdicts = [number.verdict for number in tables.numbers([load_results(quick)])]
     for start, found, kinds in (
@@ -82,7 +75,7 @@ def test_sums_of_nines_stand_beside_random_digits(copied: Path):
             one, suite="nines+1:2x[1,10]", samples=4, sequences_right=1, answers=None, batches=None
         )
         append(path, [dataclasses.replace(nines, seed=seed) for seed in seeds])
-    page, _ = _pages(copied)
+    page, _ = written_pages(copied)
     (line,) = (line for line in table_lines(page, "The variants") if line[0] == "base")
     assert line[-3:] == ["0.25±0.00 of 2", "–", "–"]
     (line,) = (line for line in table_lines(page, "The best models") if line[0].startswith("nines"))
@@ -101,7 +94,7 @@ def test_a_part_of_the_variants_makes_a_page_that_says_what_is_missing(copied: P
         shutil.rmtree(copied / name)
         (copied / "records" / f"{name}.jsonl").unlink()
     write_report(copied, copied / "results.md", Reproduction(tuple(PAPER_VARIANTS), (0, 1), quick=True), print)
-    page, (_, appendix) = (copied / "results.md").read_text(), _pages(copied)
+    page, (_, appendix) = (copied / "results.md").read_text(), written_pages(copied)
     assert "\nIt was a rainy day.\n" in page
     for name in PAPER_VARIANTS:
         assert (f" train {name}," in page) == (name not in kept)
@@ -122,7 +115,7 @@ def test_checksums_of_weights_outlive_the_weights(copied: Path):
 def test_another_interpretation_has_a_table_in_the_appendix(copied: Path):
     (copied / "text").mkdir()
     shutil.copy(copied / "records" / "base.jsonl", copied / "text" / "ablation.jsonl")
-    page, appendix = _pages(copied)
+    page, appendix = written_pages(copied)
     assert "**Table VI, text**" in appendix
     assert "Table VI, text" not in page
 
@@ -130,11 +123,10 @@ def test_another_interpretation_has_a_table_in_the_appendix(copied: Path):
 def test_numbers_are_those_of_the_records(copied: Path):
     """Of several records of a run the last one counts."""
     path = copied / "records" / "SASA.jsonl"
-    counts = {0: (300, 1000), 1: (700, 1000)}
-    change = {(seed, "2x602"): {"chars_right": right, "chars_valid": valid} for seed, (right, valid) in counts.items()}
-    rewrite_records(path, change)
+    rights = {0: 300, 1: 700}
+    rewrite_records(path, lambda r: {"chars_right": rights[r.seed], "chars_valid": 1000} if r.suite == "2x602" else {})
     title = "Our means minus the paper's (Table VI)"
-    page, appendix = _pages(copied)
+    page, appendix = written_pages(copied)
     (line,) = (line for line in table_lines(appendix, title) if line[:3] == ["2x602", "SASA", "char"])
     assert line[3:5] == ["2", "-0.20"]  # 0.5 against the paper's 0.70
     sd = statistics.stdev([0.3, 0.7])
@@ -149,10 +141,13 @@ def test_numbers_are_those_of_the_records(copied: Path):
 def test_the_chosen_run_stands_beside_the_papers(copied: Path):
     seed = load_results(copied).chosen("base")["terms"]
     path = copied / "records" / "base-overtrained.jsonl"
-    rewrite_records(path, {(seed, "[7,10]x[1,10]"): {"sequences_right": 2, "samples": 2}})
+    chosen = (seed, "[7,10]x[1,10]")
+    rewrite_records(path, lambda r: {"sequences_right": r.samples} if (r.seed, r.suite) == chosen else {})
 
     def shown() -> str:
-        (line,) = (line for line in table_lines(_pages(copied)[0], "The best models") if line[0] == "[7,10]x[1,10]")
+        (line,) = (
+            line for line in table_lines(written_pages(copied)[0], "The best models") if line[0] == "[7,10]x[1,10]"
+        )
         return line[2]
 
     assert shown() == "1.0 (0.25)↑"

@@ -1,6 +1,5 @@
 """`gridsum reproduce` as a person uses it."""
 
-import dataclasses
 import signal
 import sys
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from gridsum.study.results import load_results
 from gridsum.training.folders import create, read_setup, write_outcome
 from tests.children import as_new, in_child, stopped
 from tests.children import command as work_of
-from tests.study.conftest import ROOT, table_lines
+from tests.study.conftest import ROOT, of_any_commit, table_lines
 
 
 class Result(NamedTuple):
@@ -43,11 +42,6 @@ def reproduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 
 Reproduce = Callable[..., Result]
-
-
-def _told(path: Path) -> list[str]:
-    """Records, but for the commit they are of."""
-    return [str(dataclasses.replace(record, commit=None)) for record in read([path])]
 
 
 def test_a_dry_run_says_what_is_left_and_writes_nothing(reproduce: Reproduce, tmp_path: Path):
@@ -82,8 +76,8 @@ def test_killed_at_any_moment_it_ends_with_the_same(reproduce: Reproduce, quick:
         assert ("what is done is kept; go on with: gridsum reproduce" in done.err) == (moment == log)
         assert moment.stat().st_size
     assert reproduce(*arguments, "--only", "train", "validate", "measure").status == 0
-    assert _told(records) == _told(quick / "records" / "SASA.jsonl")
-    assert _told(validation) == _told(quick / "SASA" / "validation.jsonl")
+    assert of_any_commit(records) == of_any_commit(quick / "records" / "SASA.jsonl")
+    assert of_any_commit(validation) == of_any_commit(quick / "SASA" / "validation.jsonl")
     for seed in (0, 1):
         weights = Path("SASA") / f"seed-{seed}" / "weights.safetensors"
         assert (tmp_path / weights).read_bytes() == (quick / weights).read_bytes()
@@ -215,7 +209,7 @@ def test_the_chosen_run_of_exact_is_measured_and_shipped(
     assert (place / "exact.safetensors").read_bytes() == (SHIPPED / "exact.safetensors").read_bytes()
 
 
-def test_baselines_are_measured_and_told(reproduce: Reproduce, tmp_path: Path):
+def test_baselines_are_measured_andof_any_commit(reproduce: Reproduce, tmp_path: Path):
     asked = ["--variants", "s2g-cnn/native", "--quick", "--out", str(tmp_path), "--commit", "abc"]
     assert reproduce(*asked).status == 0
     records = read([tmp_path / "records" / "baselines.jsonl"])

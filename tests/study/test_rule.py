@@ -10,10 +10,10 @@ from gridsum.evaluation.records import OnGrid, Record, append
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.study import rule
 from gridsum.study.jobs import Measure
-from gridsum.study.report import write_pages
 from gridsum.study.reproduction import Reproduction
 from gridsum.study.results import keep, load_results
 from tests.oracles.records import make_record
+from tests.study.conftest import written_pages
 
 BETTER = ("noGroups", "base", "ponderReg", "SASA", "fixedTime")
 
@@ -39,18 +39,13 @@ def decided(copied: Path) -> Path:
     return copied
 
 
-def _pages(folder: Path) -> tuple[str, str]:
-    page, appendix = write_pages(load_results(folder), folder / "page.md", "gridsum").values()
-    return page, appendix
-
-
 def _judged(folder: Path) -> list[str]:
     """The verdicts on the claims, and the comparisons that they are made of."""
-    return [line for line in "\n".join(_pages(folder)).splitlines() if "**" in line or "/20 " in line]
+    return [line for line in "\n".join(written_pages(folder)).splitlines() if "**" in line or "/20 " in line]
 
 
 def test_all_runs_decide(decided: Path, monkeypatch: pytest.MonkeyPatch):
-    page, appendix = _pages(decided)
+    page, appendix = written_pages(decided)
     assert "noGroups is best on digits: **confirmed**" in page
     assert "base and ponderReg are best on terms: **refuted**" in page  # noGroups is, here
     assert "fixedTime is worst on terms: **confirmed**" in page
@@ -70,7 +65,7 @@ def test_all_runs_decide(decided: Path, monkeypatch: pytest.MonkeyPatch):
 def test_one_run_short_nothing_is_tested(decided: Path):
     path = decided / "block-1" / "records" / "SASA.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    page, appendix = _pages(decided)
+    page, appendix = written_pages(decided)
     assert page.count("**not measured**") == 3
     assert "| 20/20 " not in page + appendix
 

@@ -6,16 +6,16 @@ import pytest
 
 from gridsum.cli import main
 from gridsum.config.paper import Config, ConfigError
-from gridsum.study.sweep import configurations, grid, parse_axis
+from gridsum.study.sweep import parse_axis, sweep_jobs
 from tests.faults.nodes import TINY
-from tests.faults.trainings import PAPER
 from tests.oracles.sizes import TINY_EXACT, as_options
 
 
-def test_every_combination_of_the_values_that_are_read():
-    assert grid({"a": [1, 2], "b": ["x"]}) == [{"a": 1, "b": "x"}, {"a": 2, "b": "x"}]
-    assert parse_axis(Config(), "model.heads=8,64") == ("model.heads", ["8", "64"])
-    assert parse_axis(Config(), "task.terms=1,4;1,6") == ("task.terms", ["1,4", "1,6"])
+def test_values_are_read_and_a_training_run_is_called_by_what_is_changed():
+    axes = dict(parse_axis(Config(), text) for text in ("model.heads=8,64", "task.terms=1,4;1,6"))
+    assert axes == {"model.heads": ["8", "64"], "task.terms": ["1,4", "1,6"]}
+    names = [job.training.name for job in sweep_jobs(Config(), axes)]
+    assert names == ["0-heads=8,terms=1,4", "1-heads=8,terms=1,6", "2-heads=64,terms=1,4", "3-heads=64,terms=1,6"]
     for text, message in (
         ("model.heads", "has no values"),
         ("model.haeds=8", "did you mean 'model.heads'"),
@@ -25,22 +25,14 @@ def test_every_combination_of_the_values_that_are_read():
             parse_axis(Config(), text)
 
 
-def test_a_configuration_is_called_by_what_is_changed():
-    configs = configurations(PAPER, [{"training.learning_rate": 1e-3}, {"training.learning_rate": 2e-3}])
-    assert list(configs) == ["0-learning_rate=0.001", "1-learning_rate=0.002"]
-    with pytest.raises(match="1 to 10,000"):
-        configurations(PAPER, [])
-
-
 def test_a_sweep_is_done_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     arguments = ["--out", str(tmp_path / "s"), "--seeds", "0-1", "--grid", "training.learning_rate=1e-3,3e-4"]
-    options = [*TINY, "--training.epochs", "1", "--device", "cpu", "--measure", "2x15", "--samples", "2"]
+    options = [*TINY, "--training.epochs", "1", "--device", "cpu"]
     assert main(["sweep", *arguments, *options]) == 0
     shown = capsys.readouterr().out
     for name in ("0-learning_rate=1e-3", "1-learning_rate=3e-4"):
         (line,) = [line.split() for line in shown.splitlines() if name in line]
         assert line[:4] + line[-1:] == [name, "1", "of", "1", "done"]
-    assert len((tmp_path / "s" / "records" / "0-learning_rate=1e-3.jsonl").read_text().splitlines()) == 2
     assert main(["watch", str(tmp_path / "s")]) == 0
     assert capsys.readouterr().out == shown
 
@@ -57,7 +49,6 @@ def test_a_sweep_of_exact_tells_what_is_proved(tmp_path: Path, capsys: pytest.Ca
     ("arguments", "said"),
     [
         ([], "the following arguments are required: --grid"),
-        (["--variant", "exact", "--grid", "rule.bits=2", "--measure", "2x15"], "leave out --measure"),
         (["--grid", "model.heads=8", "--on", "processes:0"], "write processes:4 for four"),
         (
             ["--grid", "model.heads=8", "--on", "process:4x"],

@@ -17,14 +17,15 @@ import pytest
 from gridsum.cli import main
 from gridsum.config.fields import override
 from gridsum.io.disk import LockedError, locked
-from gridsum.study.sweep import configurations, grid, sweep_jobs
+from gridsum.study.sweep import sweep_jobs
 from gridsum.study.workers import WorkersError, cluster, do_job, processes, run_by
 from gridsum.training.folders import append_metrics, create
 from tests.children import Beside
 from tests.faults.nodes import TINY, computed_again, kept_logs, killed_sweep, workers_in
 from tests.faults.trainings import PAPER, outcome
 
-ENDLESS = configurations(override(PAPER, {"training.epochs": 10**6}), grid({}))
+ENDLESS = override(PAPER, {"training.epochs": 10**6})
+RATES = {"training.learning_rate": [1e-3, 2e-3]}
 
 
 def wait_for_port(port: int) -> None:
@@ -54,9 +55,9 @@ def test_who_trains_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_a_job_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (job,) = sweep_jobs({"one": PAPER}, (1,))
+    (job,) = sweep_jobs(PAPER, {}, (1,))
     waits = []
-    held = locked(tmp_path / "one")
+    held = locked(tmp_path / "0")
 
     def sleep(seconds: float) -> None:
         waits.append(seconds)
@@ -70,14 +71,13 @@ def test_a_job_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monkey
 
 
 def test_processes_side_by_side_do_what_this_process_does(tmp_path: Path):
-    configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3]}))
     told: list[str] = []
     with processes(2) as submit:
-        assert run_by(submit, sweep_jobs(configs, (1,)), tmp_path / "beside", None, told.append) == []
+        assert run_by(submit, sweep_jobs(PAPER, RATES, (1,)), tmp_path / "beside", None, told.append) == []
     assert len(told) == 2
-    for job in sweep_jobs(configs, (1,)):
+    for job in sweep_jobs(PAPER, RATES, (1,)):
         do_job(job, tmp_path / "here", None)
-    for name in configs:
+        name = job.training.name
         assert outcome(tmp_path / "beside" / name) == outcome(tmp_path / "here" / name) != {}
 
 
@@ -106,7 +106,7 @@ def test_processes_are_stopped_with_their_driver_and_an_error_is_told(tmp_path: 
             return False
         return True
 
-    (job,) = sweep_jobs(ENDLESS, (1,))
+    (job,) = sweep_jobs(ENDLESS, {}, (1,))
     with pytest.raises(KeyboardInterrupt), processes(1) as submit, beside(interrupt):
         run_by(submit, [job], tmp_path / "run", None, print)
     with locked(tmp_path / "run" / job.training.name):  # nobody holds it any more
@@ -123,7 +123,7 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path):
 
     def drive() -> None:
         with processes(1) as submit:
-            run_by(submit, sweep_jobs(ENDLESS, (1,)), tmp_path, None)
+            run_by(submit, sweep_jobs(ENDLESS, {}, (1,)), tmp_path, None)
 
     driver = Beside(drive)
     try:
@@ -134,7 +134,7 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path):
     finally:
         driver.signal(signal.SIGKILL)
         driver.end()
-    place, end = tmp_path / next(iter(ENDLESS)), time.monotonic() + 60
+    place, end = tmp_path / "0", time.monotonic() + 60
     while True:
         try:
             with locked(place):
@@ -158,7 +158,7 @@ def test_after_a_process_was_killed_the_same_command_goes_on(tmp_path: Path):
 
     for _ in range(2):
         with pytest.raises(WorkersError, match="the same command goes on"), processes(1) as submit, beside(kill):
-            run_by(submit, sweep_jobs(ENDLESS, (1,)), tmp_path, None, print)
+            run_by(submit, sweep_jobs(ENDLESS, {}, (1,)), tmp_path, None, print)
     assert len(kept) == 2
     assert computed_again(kept) == [], "it went on where it had been stopped"
 
@@ -181,19 +181,18 @@ def test_without_a_cluster_it_says_so(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.timeout(3600)  # however busy the machine is
 def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
     pytest.importorskip("ray")
-    configs = configurations(PAPER, grid({"training.learning_rate": [1e-3, 2e-3]}))
     told: list[str] = []
     with cluster("ray", cpus=2) as submit:
-        assert run_by(submit, sweep_jobs(configs, (1, 2)), tmp_path / "ray", None, told.append) == []
+        assert run_by(submit, sweep_jobs(PAPER, RATES, (1, 2)), tmp_path / "ray", None, told.append) == []
         broken = tmp_path / "broken" / "0"
         broken.mkdir(parents=True)
         (broken / "config.json").write_text("{")
         with pytest.raises(ValueError, match=r"config\.json"):
-            run_by(submit, sweep_jobs(ENDLESS, (1,)), tmp_path / "broken", None, print)
+            run_by(submit, sweep_jobs(ENDLESS, {}, (1,)), tmp_path / "broken", None, print)
     assert len(told) == 2
-    for job in sweep_jobs(configs, (1, 2)):
+    for job in sweep_jobs(PAPER, RATES, (1, 2)):
         do_job(job, tmp_path / "here", None)
-    for name in configs:
+        name = job.training.name
         assert outcome(tmp_path / "ray" / name) == outcome(tmp_path / "here" / name)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import arrange, labels_of, marks_of
-from gridsum.training.folders import FolderError, read_setup
+from gridsum.training.folders import read_setup
 from gridsum.training.summary import read_summary
 
 
@@ -81,11 +81,8 @@ def training_curve(folder: Path, label: str) -> TrainingCurve:
     """Of all seeds of a training folder, from their logs or its summary."""
     if not (folder / "config.json").exists():
         raise CurveError(f"{folder} is not a training folder (it has no config.json); name one that gridsum train made")
-    try:
-        config, seeds = read_setup(folder)
-        runs = [run.steps for run in read_summary(folder).runs.values()]
-    except FolderError as error:
-        raise CurveError(str(error)) from None
+    config, seeds = read_setup(folder)
+    runs = [run.steps for run in read_summary(folder).runs.values()]
     epochs = range(1, max(map(len, runs), default=0) + 1)
     if not epochs:
         raise CurveError(f"no epoch is finished in {folder} yet; train it first")

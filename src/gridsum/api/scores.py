@@ -76,9 +76,9 @@ def evaluate(
     A model is given as itself, by its name or by its folder (with all its seeds). A suite is a collection such
     as "comparison", a problem space such as "2x100" or "[1,4]x[1,10]", or a family in one such as "nines+1:2x100".
     All get the same problems for one `seed`, and networks get them on `grids` of "every" size alike, or of the
-    "published" test code's sizes. A function whose parameter is a list gets many problems at once. Where it fails,
-    its answer is wrong, and the record says why (`failed`, `failure`). Records are added to the file `out` as they
-    come; `gridsum table` reads it. Progress goes to standard error unless `quiet`.
+    "published" test code's sizes. Where a function fails, its answer is wrong, and the record says why (`failed`,
+    `failure`). Records are added to the file `out` as they come; `gridsum table` reads it. Progress goes to
+    standard error unless `quiet`.
 
     Examples:
         >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq

@@ -214,6 +214,12 @@ def schedule(steps: int, batch: int, rate: float, clip: float = 1.0, every: int 
     }
 
 
+def counted_to_the_blank(targets: Tensor) -> Tensor:
+    """The weight of what is to be written: its symbols count, and the blank that ends them."""
+    before = torch.cat((torch.ones_like(targets[..., :1]), targets[..., :-1]), -1)
+    return (before != PAD).float()
+
+
 def until_blank(predicted: Tensor) -> Tensor:
     """What is written up to the first blank; the rest is blank."""
     return torch.where((predicted == PAD).cumsum(-1) > 0, PAD, predicted)

@@ -148,14 +148,9 @@ class BaselineSubject(Subject):
     """Trained runs of a baseline; its records say what it was given and what it took."""
 
     def __init__(self, model: Model, given: str) -> None:
-        self.given, self.model, self.name, self.variant, self.seeds = (
-            given,
-            model,
-            model.name,
-            model.config.label,
-            model.seeds,
-        )
-        self.task, self.device = model.task, next(model.network.parameters()).device
+        self.given, self.model, self.task = given, model, model.task
+        self.name, self.variant, self.seeds = model.name, model.config.label, model.seeds
+        self.device = next(model.network.parameters()).device
         self.seconds, self.held_out = _logged(model.paths, model.seeds)
 
     def fits(self, space: Space) -> bool:

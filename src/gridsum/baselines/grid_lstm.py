@@ -19,6 +19,7 @@ from gridsum.baselines.baseline import (
     Problem,
     Read,
     Setting,
+    counted_to_the_blank,
     flush_left,
     flush_right,
     schedule,
@@ -81,10 +82,9 @@ class GridLSTM(BaselineNetwork):
         room = self.room(space)
         columns = room.columns + 1
         targets = flush_left(batch.targets_for(columns))
-        before = torch.cat((torch.ones_like(targets[..., :1]), targets[..., :-1]), -1)
         symbols = F.pad(batch.symbols, (0, room.symbols - batch.symbols.shape[-1]), value=PAD)
         tokens = F.pad(flush_right(symbols), (0, columns), value=PAD)
-        return Problem({"tokens": tokens, "columns": targets}, targets, (before != PAD).float())
+        return Problem({"tokens": tokens, "columns": targets}, targets, counted_to_the_blank(targets))
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
         tokens, layers = inputs["tokens"], self.shape.layers

@@ -18,6 +18,7 @@ from gridsum.baselines.baseline import (
     Problem,
     Read,
     Setting,
+    counted_to_the_blank,
     schedule,
     until_blank,
 )
@@ -92,14 +93,13 @@ class CoupledDecoder(BaselineNetwork):
         start = 1 + (room // 2 if draws is None else (draws.uniform(longest.shape[-1]) * (room + 1)).long())
         ids = torch.cat((place.flip(0) + 1, torch.zeros_like(place[:1])))
         targets = batch.targets_for(columns).flip(-1)
-        before = torch.cat((torch.ones_like(targets[..., :1]), targets[..., :-1]), -1)
         inputs = {
             "terms": torch.cat((written, sign[..., None]), -1).flatten(-2),
             "positions": (ids.repeat(terms) + start[..., None]).clamp_max(self.shape.positions),
             "start": start,
             "given": targets,
         }
-        return Problem(inputs, targets, (before != PAD).float())
+        return Problem(inputs, targets, counted_to_the_blank(targets))
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
         given = inputs["given"]

@@ -18,6 +18,7 @@ from gridsum.baselines.baseline import (
     Problem,
     Read,
     Setting,
+    counted_to_the_blank,
     schedule,
     until_blank,
 )
@@ -74,8 +75,7 @@ class UniversalTransformer(BaselineNetwork):
         """The sum backwards, then the result with its units first and a blank at its end."""
         tape, _ = tape_of(batch)
         targets = batch.targets_for(space.columns_of(self.task) + 1).flip(-1)
-        before = torch.cat((torch.ones_like(targets[..., :1]), targets[..., :-1]), -1)
-        return Problem({"tape": tape, "given": targets}, targets, (before != PAD).float())
+        return Problem({"tape": tape, "given": targets}, targets, counted_to_the_blank(targets))
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:
         tape, given = inputs["tape"], inputs["given"]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gridsum.cli.options import Options, Parser, UsageError
-from gridsum.cli.output import print_text, tell, terminal_width
+from gridsum.cli.output import print_text, terminal_width
 from gridsum.io.names import did_you_mean
 
 # These stand here too, to be told without loading what makes them.
@@ -49,7 +49,6 @@ def run(options: Options) -> int:
 
 def record_files(given: Sequence[str], table: str = "") -> list[str]:
     """The files that records are read from: those given, by path or by the name of a shipped model."""
-    from gridsum.evaluation.records import is_torn
     from gridsum.model.store import SEEDS, SHIPPED, baseline_records, shipped, shipped_records
 
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
@@ -58,10 +57,7 @@ def record_files(given: Sequence[str], table: str = "") -> list[str]:
         hint = did_you_mean(unknown, found, f"shipped are {', '.join(found)}")
         raise UsageError(f"there is no file {unknown!r}, and no shipped model of that name has records; {hint}")
     if given:
-        paths = [found.get(name, name) for name in given]
-        for path in filter(is_torn, paths):
-            tell(f"gridsum: {path} ends within a record, which is left out; evaluate that suite again")
-        return paths
+        return [found.get(name, name) for name in given]
     if table == "ablation" and (SHIPPED / SEEDS).exists():
         return [str(SHIPPED / SEEDS)]
     theirs = baseline_records() if table == "baselines" else None

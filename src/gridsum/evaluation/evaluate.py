@@ -4,8 +4,10 @@ A subject is anything that answers: networks of the paper, a rule, a baseline, a
 and what it answers to a batch of problems. All else (which problems, what is right, what is recorded) stands here once.
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -18,7 +20,6 @@ from gridsum.data.answers import FIXED_POINT, HaltingRule, PlacementRule, shorte
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
 from gridsum.evaluation.records import EXTERNAL, NOTHING, OnGrid, Record
-from gridsum.evaluation.solvers import NoAnswer, Solver, ask, takes_list
 from gridsum.evaluation.solving import choose_placement, infer_in_parts
 from gridsum.evaluation.suites import BATCH, Suite
 from gridsum.io.version import __version__
@@ -269,19 +270,25 @@ class RuleSubject(Subject):
 
 
 class FunctionSubject(Subject):
-    """A function of the user, asked problem by problem or, if it takes lists, batch by batch."""
+    """Any function of the user from `12+34=` to `46`. Where it fails or exits, its answer is wrong, and why is kept."""
 
     variant, seeds = EXTERNAL, (None,)
 
-    def __init__(self, name: str, solver: Solver, task: Task | None = None) -> None:
-        self.name, self.solver, self.task, self.batched = name, solver, task or find(), takes_list(solver)
+    def __init__(self, name: str, solver: Callable[[str], Any], task: Task | None = None) -> None:
+        self.name, self.solver, self.task = name, solver, task or find()
 
     def answer(self, asked: Asked) -> Answers:
-        expressions, texts, failures = asked.batch.expressions(), list[str](), list[str]()
-        for group in [expressions] if self.batched else [[expression] for expression in expressions]:
+        texts, failures = list[str](), list[str]()
+        for expression in asked.batch.expressions():
             try:
-                texts += ask(self.solver, group, self.batched)
-            except NoAnswer as reason:
-                texts += [""] * len(group)
-                failures += [f"{shortened(group[0], 80)} {reason}"] * len(group)
+                with redirect_stdout(sys.stderr):  # what it prints is not a result of ours
+                    given = self.solver(expression)
+                if not isinstance(given, str | int):
+                    raise TypeError(f"gave {type(given).__name__}, not text such as '46'")
+                texts.append(str(given).strip())
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                texts.append("")
+                failures.append(f"{shortened(expression, 80)} {type(error).__name__}: {error}")
         return Answers.written(texts, asked.batch, failures=tuple(failures))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from gridsum.io.disk import LineError, append_lines, end_of_lines, read_objects
+from gridsum.io.disk import LineError, append_lines, read_objects
 
 EXTERNAL = "external"
 """The variant of what is not a network of ours."""
@@ -138,12 +138,6 @@ def check_file(path: str | Path) -> None:
         first = None
     if first is None:
         raise RecordError(f"{path} does not begin with a record, so none is added to it; name another file")
-
-
-def is_torn(path: str | Path) -> bool:
-    """Whether an interrupted writer left a part of a last record, which reading passes over."""
-    content = Path(path).read_bytes() if Path(path).is_file() else b""
-    return end_of_lines(content)[0] < len(content.rstrip(b"\0"))
 
 
 def read(paths: Iterable[str | Path]) -> list[Record]:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gridsum.evaluation.records import Record
-from gridsum.figures.style import DASHES, INK, LINE, MARKERS, QUIET, RIGHT, SERIES, WRONG, FigureError, Picture, styled
+from gridsum.figures.style import INK, LINE, QUIET, RIGHT, WRONG, FigureError, Picture, line_style, styled
 
 _ROW = 0.19
 """Inches."""
@@ -57,8 +57,8 @@ def plot_leakage(
     ranks = {name: [(lost, lengths.index(solved)) for lost, solved in pairs] for name, pairs in overtrained.items()}
     for axes, variants in ((right, standard), (longest, ranks)):
         for index, (name, pairs) in enumerate(variants.items()):
-            style: dict[str, Any] = {"color": SERIES[index % 8], "marker": MARKERS[index % 8], "linestyle": ""}
-            axes.plot(*np.array(pairs).T, markersize=4, fillstyle="none", label=f"{name} ({len(pairs)})", **style)
+            style = line_style(index) | {"linestyle": "", "fillstyle": "none"}
+            axes.plot(*np.array(pairs).T, label=f"{name} ({len(pairs)})", **style)
         axes.set_xscale("log")
         axes.set_xlabel("positions lost over 100 digits")
         axes.legend(fontsize=7.5)
@@ -90,13 +90,7 @@ def plot_carries(records: Sequence[Record]) -> Picture:
     figure = Picture(figsize=(7.4, 3.2), layout="constrained")
     right, steps = figure.subplots(1, 2, sharex=True)
     for index, (model, lengths) in enumerate(sorted(found.items())):
-        style = {
-            "color": SERIES[index % 8],
-            "marker": MARKERS[index % 8],
-            "linestyle": DASHES[index % 7],
-            "markersize": 4,
-        }
-        runs = max(map(len, lengths.values()))
+        style, runs = line_style(index), max(map(len, lengths.values()))
         _band(right, {n: [one.seq for one in lengths[n]] for n in sorted(lengths)}, f"{model} ({runs})", style)
         _band(steps, {n: [one.steps_mean or 0.0 for one in lengths[n]] for n in sorted(lengths)}, "", style)
     right.set_ylim(-0.03, 1.03)

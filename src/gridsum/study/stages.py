@@ -8,17 +8,28 @@ import torch
 from gridsum.evaluation.records import read
 from gridsum.io.disk import write_atomically
 from gridsum.io.limits import duration
-from gridsum.model.store import shipped, shipped_records
+from gridsum.model.store import WEIGHTS, shipped, shipped_records
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.study import baselines
-from gridsum.study.drawings import CAPTIONS, drawn_at, options_of
 from gridsum.study.jobs import Job
 from gridsum.study.report import write_pages
-from gridsum.study.reproduction import BASELINE_RECORDS, Reproduction
+from gridsum.study.reproduction import BASELINE_RECORDS, OVERTRAINED, Reproduction, records_of
 from gridsum.study.results import Results, keep, load_results
+from gridsum.training.folders import seed_folder
 
 _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
+CAPTIONS = {
+    "numbers.svg": "All 52 numbers of Tables III and IV: the paper's, and every replication's.",
+    "leakage.svg": "What each run's placement loses, and how long the terms are that it adds.",
+    "carries.svg": "Sums of 2x10 in which one carry crosses so many columns.",
+    "terms.svg": "Steps and accuracy against terms (Fig. 2).",
+    "training.svg": "Steps during training: Explore-Reinforce (base), KL (ponderReg) (Fig. 3).",
+    "placement.svg": "Actions and the resulting grid of 523+102+9416= (Fig. 4).",
+    "attention.png": "A position-based and a content-based rule of attention (Fig. 5).",
+    "ring.png": "Digit vectors on two principal components, by seed (Fig. 6).",
+}
+"""What the figures beside a page show; pictures of very many points are smaller as pixels."""
 Tell = Callable[[str], None]
 
 
@@ -70,6 +81,32 @@ def draw_figures(
             left_out.setdefault(why, []).append(arguments[0])
     for why, names in left_out.items():
         tell(f"left out ({', '.join(names)}): {why}")
+
+
+def drawn_at(page: Path) -> dict[str, tuple[Path, str]]:
+    """The figures that lie beside a page: by name, where, and what each shows."""
+    places = {page.parent / "figures" / name: caption for name, caption in CAPTIONS.items()}
+    return {path.stem: (path, caption) for path, caption in places.items() if path.exists()}
+
+
+def options_of(name: str, results: Results) -> list[str]:
+    """The options that a figure is made with; none where there is nothing to draw it from: weights need not be kept."""
+    folder, trained = results.folder, results.trained
+    if name in ("numbers", "leakage"):
+        return ["--runs", str(folder)] if any(map(results.standing_for, OVERTRAINED)) else []
+    if name == "carries":
+        return ["--records", "exact", *map(str, sorted(folder.glob("**/records/*.jsonl")))]
+    if name == "terms":
+        paths = [records_of("base-overtrained"), records_of("base")]
+        return next((["--records", str(folder / path)] for path in paths if (folder / path).exists()), [])
+    if name == "training":
+        both = ("base", "ponderReg")
+        return ["--runs", *(str(folder / name) for name in both)] if {*both} <= {*trained} else []
+    # noGroups, whose heads see all features, has content-based heads; base may have none.
+    names = {"ring": (), "attention": ("noGroups", "base"), "placement": ("base",)}[name]
+    run = next((run for run in map(results.standing_for, names) if run is not None), None)
+    place = folder / "base" if run is None else seed_folder(folder / run.training.name, run.seed)
+    return ["--model", str(place)] if any(place.rglob(WEIGHTS)) else []
 
 
 def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> None:

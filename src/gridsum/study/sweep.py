@@ -1,49 +1,24 @@
-"""A sweep: one fleet of seeds for each of many configurations.
+"""A sweep: a training run for each of many configurations, in a folder whose name says what is changed."""
 
-FOLDER/NAME/                  a training folder, whose name says what is changed
-FOLDER/records/NAME.jsonl     records of its runs, if suites were asked for
-"""
-
-import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from itertools import product
+from typing import Any
 
 from gridsum.config.fields import fields_of, override
 from gridsum.config.paper import ConfigError
-from gridsum.evaluation.suites import Suite
-from gridsum.study.jobs import Asked, Job, PlannedRun, Sheet, jobs_of
-
-_MOST = 10_000
-Configuration = TypeVar("Configuration")
+from gridsum.study.jobs import Job, PlannedRun, Train
 
 
-def grid(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Every combination."""
-    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-
-
-def configurations(base: Configuration, changes: Sequence[Mapping[str, Any]]) -> dict[str, Configuration]:
-    """The configurations of a sweep by name; a name says what is changed."""
-    if not 0 < len(changes) <= _MOST:
-        raise ConfigError(f"a sweep has 1 to {_MOST:,} configurations, not {len(changes):,}")
-    digits = len(str(len(changes) - 1))
-    found = {}
-    for index, change in enumerate(changes):
-        told = ",".join(f"{path.rsplit('.', 1)[-1]}={value}" for path, value in change.items())
+def sweep_jobs(base: Any, axes: Mapping[str, Sequence[Any]], seeds: tuple[int, ...] = (0,)) -> list[Job]:
+    """A job for every combination of the values that some fields are to have."""
+    combinations = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    digits, jobs = len(str(len(combinations) - 1)), list[Job]()
+    for index, changes in enumerate(combinations):
+        told = ",".join(f"{path.rsplit('.', 1)[-1]}={value}" for path, value in changes.items())
         name = re.sub(r"[^\w.,=+-]+", "-", f"{index:0{digits}}-{told}")[:100].rstrip("-,")
-        found[name] = override(base, dict(change))
-    return found
-
-
-def sweep_jobs(
-    configs: Mapping[str, Any], seeds: tuple[int, ...], suites: Sequence[Suite] = (), samples: int | None = None
-) -> list[Job]:
-    asked = tuple(Asked(suite, samples or suite.samples) for suite in suites)
-    return jobs_of(
-        PlannedRun(name, config, seeds, (Sheet("measure", f"records/{name}.jsonl", asked),) if asked else ())
-        for name, config in configs.items()
-    )
+        jobs.append(Train(PlannedRun(name, override(base, changes), seeds)))
+    return jobs
 
 
 def parse_axis(config: Any, text: str) -> tuple[str, list[str]]:

@@ -1,7 +1,6 @@
 """Functions of the user: asked, and measured whatever they do."""
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 import gridsum
 from gridsum.evaluation.evaluate import FunctionSubject, evaluate
 from gridsum.evaluation.records import Record
-from gridsum.evaluation.solvers import takes_list
 from gridsum.evaluation.suites import Suite, find
 from gridsum.io.version import __version__
 from gridsum.tasks import Addition
@@ -61,9 +59,9 @@ def hostile(expression: str) -> Any:
 @pytest.mark.parametrize(
     ("number", "reason"),
     [
-        (1, "called sys.exit(3)"),
+        (1, "SystemExit: 3"),
         (2, "KeyError: 'weights'"),
-        (3, "gave float, not text such as '46'"),
+        (3, "TypeError: gave float, not text such as '46'"),
         (4, "Own: minemine"),
     ],
 )
@@ -85,26 +83,3 @@ def test_a_long_problem_is_told_in_short() -> None:
     long = measured("weak", lambda _: 4.5, find("2x602")[0], 1)
     assert long.answers is None, "they are kept of fixed expressions alone"
     assert len(long.failure or "") < 200
-
-
-def test_a_solver_may_take_lists() -> None:
-    sizes: list[int] = []
-
-    def typed(problems: list[str]) -> list[int]:
-        sizes.append(len(problems))
-        return [int(right(problem)) for problem in problems][len(problems) == 6 :]
-
-    record = measured("list", typed, find("2x3")[0], 70)
-    assert (record.sequences_right, record.samples, record.failed, sizes) == (64, 70, 6, [64, 6])
-    assert "gave no list of 6 answers" in str(record.failure)
-
-
-@pytest.mark.parametrize(
-    ("kind", "takes"), [(list, True), ("list[str]", True), (Sequence[str], True), (str, False), ("Listener", False)]
-)
-def test_a_solver_says_by_its_type_what_it_takes(kind: Any, takes: bool) -> None:
-    def solver(problems): ...  # type: ignore[no-untyped-def]
-
-    solver.__annotations__["problems"] = kind
-    assert takes_list(solver) == takes
-    assert not takes_list(dict), "it is silent about its parameters"
