@@ -77,7 +77,7 @@ def test_sums_of_nines_stand_beside_random_digits(copied: Path):
         append(path, [dataclasses.replace(nines, seed=seed) for seed in seeds])
     page, _ = written_pages(copied)
     (line,) = (line for line in table_lines(page, "The variants") if line[0] == "base")
-    assert line[-3:] == ["0.25±0.00 of 2", "–", "–"]
+    assert (line[1], *line[-3:]) == ("2, 2", "0.25±0.00", "–", "–")
     (line,) = (line for line in table_lines(page, "The best models") if line[0].startswith("nines"))
     assert line[2] == "0.25"
 

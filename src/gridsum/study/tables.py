@@ -40,27 +40,28 @@ CRITERION = (
 
 
 class Number(NamedTuple):
-    """One number of the paper's Tables III and IV, or one that it lacks, and what every replication came to."""
+    """One number of the paper's Tables III and IV, and what every replication came to."""
 
     suite: str
     variant: str
     measure: Measure
-    known: float | None
+    known: float
     found: list[float]
 
     @property
     def verdict(self) -> str:
-        if self.known is None:
-            return NOTHING
         least, most = printed_range(self.known)
         return "below" if max(self.found) < least else "above" if min(self.found) > most else "inside"
 
     @property
     def text(self) -> str:
         """Lowest, median and highest of ours, and the paper's."""
-        ours = [accuracy_text(value) for value in (min(self.found), median(self.found), max(self.found))]
-        shown = "–".join(ours if len(set(ours)) > 1 else ours[:1])
-        return shown if self.known is None else f"{shown} ({accuracy_text(self.known)}){_MARKS.get(self.verdict, '')}"
+        return f"{_range(self.found)} ({accuracy_text(self.known)}){_MARKS.get(self.verdict, '')}"
+
+
+def _range(found: Sequence[float]) -> str:
+    ours = [accuracy_text(value) for value in (min(found), median(found), max(found))]
+    return "–".join(ours if len(set(ours)) > 1 else ours[:1])
 
 
 def numbers(blocks: Sequence[Results], placement: str = "soft") -> list[Number]:
@@ -75,14 +76,13 @@ def numbers(blocks: Sequence[Results], placement: str = "soft") -> list[Number]:
     return list(found.values())
 
 
-def of_families(blocks: Sequence[Results]) -> list[Number]:
-    """The same of sums whose digits are not random, which the paper does not tell."""
-    found: dict[tuple[str, str, Measure], Number] = {}
+def of_families(blocks: Sequence[Results]) -> dict[tuple[str, str, Measure], str]:
+    """The same of sums whose digits are not random, which the paper does not tell; as texts."""
+    found: dict[tuple[str, str, Measure], list[float]] = {}
     for record, measure in product((one for run in _chosen(blocks) for one in run.measured(ON_EVERY_GRID)), _MEASURES):
         if record.suite in FAMILIES:
-            key = record.suite, record.variant, measure
-            found.setdefault(key, Number(*key, None, [])).found.append(getattr(record, measure))
-    return list(found.values())
+            found.setdefault((record.suite, record.variant, measure), []).append(getattr(record, measure))
+    return {key: _range(values) for key, values in found.items()}
 
 
 def _chosen(blocks: Sequence[Results]) -> Iterator[Run]:
@@ -103,11 +103,13 @@ def tally(found: Sequence["Number | Mean"], kinds: Iterable[str] = VERDICTS) -> 
     return f"of {len(found)} numbers, {', '.join(f'{told.count(kind)} {kind}' for kind in kinds)}"
 
 
-def best_models(found: Sequence[Number], title: str) -> Table:
-    """Tables III and IV in one: a line for each suite."""
-    texts = {(number.suite, number.variant, number.measure): number.text for number in found}
+def best_models(
+    found: Sequence[Number], title: str, others: Mapping[tuple[str, str, Measure], str] | None = None
+) -> Table:
+    """Tables III and IV in one: a line for each suite, and for what `of_families` has."""
+    texts = {(number.suite, number.variant, number.measure): number.text for number in found} | dict(others or {})
     columns = [(variant, measure) for variant in OVERTRAINED for measure in _MEASURES]
-    suites = dict.fromkeys(number.suite for number in found)
+    suites = dict.fromkeys(suite for suite, _, _ in texts)
     rows = [(suite, *(texts.get((suite, *column), NOTHING) for column in columns)) for suite in suites]
     caption = (
         "Lowest, median and highest replication, in brackets the paper's number; ↑ above, ↓ below. Characters (char) "
@@ -228,14 +230,14 @@ def variants(found: Sequence[Mean], title: str = "The variants", others: Sequenc
     }
     rows = []
     for variant, seeds in {mean.variant: str(mean.seeds) for mean in found}.items():
-        row = [texts.get((variant, *column), NOTHING) for column in columns]
-        for suite in families:
-            seqs = [one.seq for one in others if (one.variant, one.suite) == (variant, suite)]
-            row.append(f"{spread_text(spread(seqs), best=False)} of {len(seqs)}" if seqs else NOTHING)
-        rows.append((variant, seeds, *row))
+        seqs = [[one.seq for one in others if (one.variant, one.suite) == (variant, suite)] for suite in families]
+        counted = ", ".join([seeds, *(str(len(of_family)) for of_family in seqs[:1])])
+        known = (texts.get((variant, *column), NOTHING) for column in columns)
+        shown = (spread_text(spread(of_family), best=False) if of_family else NOTHING for of_family in seqs)
+        rows.append((variant, counted, *known, *shown))
     caption = "Mean ± sd over training seeds, in brackets the paper's over ten. ↑ above, ↓ below."
     if families:
-        caption += " Last, whole sums right, of so many seeds: 9…9 + 1; 0 + 9…9; carries broken at random columns."
+        caption += " Last, of the second number of seeds, whole sums of digits that are not random."
     return Table(title, caption, ("variant", "seeds", *map(" ".join, columns), *families), tuple(rows))
 
 
