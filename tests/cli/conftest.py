@@ -19,6 +19,7 @@ class Result(NamedTuple):
     err: str
 
 
+Command = Callable[..., Result]
 TINY_OPTIONS = ["--device", "cpu", *as_options(TINY)]
 
 
@@ -44,7 +45,7 @@ def model(trained: Path) -> str:
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """`gridsum ...` within this process, which spares loading torch again."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("FORCE_COLOR", raising=False)

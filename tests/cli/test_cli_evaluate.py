@@ -1,6 +1,5 @@
 """`gridsum evaluate`, `table` and `models`."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,7 @@ from gridsum.evaluation.suites import find
 from gridsum.io.names import MODELS
 from gridsum.io.version import source_commit
 from gridsum.model.store import load
-
-Command = Callable[..., tuple[int, str, str]]
+from tests.cli.conftest import Command
 
 
 @pytest.fixture(scope="module")

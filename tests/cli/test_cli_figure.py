@@ -1,6 +1,5 @@
 import shutil
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from PIL import Image
 from gridsum.analysis.ring import digit_vectors
 from gridsum.cli.figure import FIGURES
 from gridsum.model.store import WEIGHTS, load, locate, save_run
+from tests.cli.conftest import Command
 
-Command = Callable[..., tuple[int, str, str]]
 RESULTS = Path(__file__).parents[2] / "results"
 _MADE_OF = {name: [str(RESULTS)] for name in ("numbers", "leakage")}
 _MADE_OF["training"] = [str(RESULTS / "base"), str(RESULTS / "ponderReg")]

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -19,9 +18,8 @@ from gridsum.data.answers import HALTING_RULES, PLACEMENT_RULES
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import TABLES
 from gridsum.io.version import __version__
+from tests.cli.conftest import Command
 from tests.oracles.column_addition import column_addition
-
-Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])

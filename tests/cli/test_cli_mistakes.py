@@ -4,7 +4,6 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ import torch
 
 import gridsum.figures.style
 from gridsum.automaton.table import RuleTable
-
-Command = Callable[..., tuple[int, str, str]]
+from tests.cli.conftest import Command
 
 
 def refused(result: tuple[int, str, str]) -> str:

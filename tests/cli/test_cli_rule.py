@@ -21,9 +21,9 @@ from gridsum.figures.rule import plot_rule
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import save_run
 from gridsum.tasks import find
+from tests.cli.conftest import Command
 from tests.oracles.column_addition import carry_of, code, column_addition, random_table
 
-Command = Callable[..., tuple[int, str, str]]
 Write = Callable[[RuleTable], str]
 
 

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,10 +18,10 @@ from gridsum.model.store import load
 from gridsum.tasks import Addition
 from tests.children import command as work_of
 from tests.children import in_child
+from tests.cli.conftest import Command
 
 ADD = Addition()
 
-Command = Callable[..., tuple[int, str, str]]
 SUMS = ["523+102+9416", "7", "99 + 1 =", "000+0", "12+34+56"]
 RESULTS = ["10041", "7", "100", "0", "102"]
 

@@ -1,11 +1,10 @@
-"""`gridsum train` as real processes: what it leaves, and how it goes on after being stopped."""
+"""`gridsum train` as real processes: what it leaves, how it goes on after being stopped, how it is watched."""
 
 import errno
 import json
 import os
 import resource
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,7 @@ from gridsum.training.folders import read_metrics
 from gridsum.training.loop import news
 from tests.children import command as work_of
 from tests.children import in_child, stopped
-from tests.cli.conftest import TINY_OPTIONS
-
-Command = Callable[..., tuple[int, str, str]]
+from tests.cli.conftest import TINY_OPTIONS, Command
 
 
 def _assert_same_training(one: Path, other: Path, seed: int) -> None:
@@ -125,3 +122,10 @@ def test_the_news_of_an_epoch_are_of_the_sound_runs():
     assert news(means, [True, True, False]) == told
     assert news(means, [True, False, False]) == "loss 1.000, accuracy 0.500, steps 4.0, 2 of 3 runs set aside"
     assert news(means, [False, False, False]) == "every run has diverged"
+
+
+def test_a_training_is_shown(trained: Path, command: Command):
+    status, out, err = command("watch", str(trained))
+    assert (status, err) == (0, "")
+    assert f"base in {trained}" in out
+    assert "1 of 1" in out
