@@ -80,7 +80,7 @@ def test_a_setting_and_overrides_reach_the_run(command: Command, tmp_path: Path)
 
 def test_what_training_cannot_go_on_from_is_told(command: Command, trained: Path, tmp_path: Path):
     refusals = {
-        "has no seed 3, only 0, 7": "--out NEW --start-from TRAINED --seeds 0,3",
+        "start from the folder of one seed": "--out NEW --start-from TRAINED --seeds 7",
         "leave model.* as it is": "--out NEW --start-from TRAINED --model.max_steps 7",
         "no weights.safetensors in": "--out NEW --start-from FOLDER",
         "unknown model 'nowhere'": "--out NEW --start-from nowhere",

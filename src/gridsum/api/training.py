@@ -11,7 +11,6 @@ from gridsum.config.fields import override, seeds_of
 from gridsum.config.registry import find
 from gridsum.io.progress import progress
 from gridsum.model.store import load as load_all
-from gridsum.model.store import load_runs
 from gridsum.ops.devices import pick_device
 from gridsum.tasks import Task, known_as
 from gridsum.training.folders import read_metrics, read_setup, seed_folder
@@ -93,10 +92,12 @@ def train(
         raise ModelError("setting and task are for a new training; leave out start_from and resume")
     if start_from is not None and resume:
         raise ModelError("resume continues with the weights of the folder; leave out start_from")
+    if start_from is not None and seeds is not None:
+        raise ModelError("start_from has seeds of its own; leave out seeds, or start from the folder of one seed")
     folder, changes, numbers = Path(out), dict(settings or {}), None if seeds is None else seeds_of(seeds)
     start = None
     if start_from is not None:
-        start = start_from.runs if isinstance(start_from, Model) else _weights_of(str(start_from), numbers)
+        start = start_from.runs if isinstance(start_from, Model) else load_all(str(start_from))
         config, numbers = override(start.kind.following(start.config), changes), start.seeds
     elif resume:
         there, seeds_there = read_setup(folder)
@@ -108,13 +109,3 @@ def train(
     with progress(quiet) as shown:
         results = train_runs(config, numbers or (0,), folder, pick_device(device), resume, start, shown)
     return TrainingRun(folder, config, numbers or (0,), results)
-
-
-def _weights_of(name: str, seeds: tuple[int, ...] | None) -> Any:
-    """A trained model to start with: all of its runs, or those with these seeds."""
-    whole = load_all(name)
-    paths = dict(zip(whole.seeds, whole.paths, strict=True))
-    missing = next((seed for seed in seeds or () if seed not in paths), None)
-    if missing is not None:
-        raise ModelError(f"{name} has no seed {missing}, only {', '.join(map(str, paths))}; name some of these or none")
-    return whole if seeds is None else load_runs(name, [paths[seed] for seed in seeds])

@@ -56,8 +56,8 @@ def add_options(parser: Parser) -> None:
     )
     parser.option(
         "--start-from MODEL",
-        "begin with the weights, configuration and seeds of a trained model (overtraining); --seeds selects some of "
-        "them, other options change the configuration, and the problems continue where that model's ended",
+        "begin with the weights, configuration and seeds of a trained model (overtraining); other options change the "
+        "configuration, and the problems continue where that model's ended",
         start,
     )
     parser.option(
@@ -69,7 +69,7 @@ def add_options(parser: Parser) -> None:
         "--task TASK",
         "what to learn: add, add:base=B (2 to 36), a task of docs/tasks.md or of an installed package (default: add)",
     )
-    told = f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0, or all of MODEL's)"
+    told = f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0)"
     parser.option("--seeds SEEDS", told)
     told = "continue FOLDER's training where it stopped, with its configuration and seeds; only its length may change"
     parser.option("--resume", told)
