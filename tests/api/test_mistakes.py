@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import gridsum
 from gridsum.tasks import Addition, Task, find, known_as
@@ -21,10 +20,6 @@ class Nim(Task):
 def train(*arguments: Any, **options: Any) -> Any:
     """As a person has it who expects it to begin."""
     return gridsum.train(*arguments, **{"out": "no-such-place", **options}, quiet=True)
-
-
-def patched(patch: Any) -> Any:
-    return gridsum.load("base").run_with_cache("5+3", patch=patch)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +44,6 @@ def patched(patch: Any) -> Any:
         (lambda: gridsum.solve(58 + 67), "125 is not text; write a sum such as"),
         (lambda: gridsum.solve(b"5+3"), "b'5[+]3' is not text"),
         (lambda: gridsum.trace(["5+3", "1+1"]), "is not text; write a sum such as"),
-        (lambda: patched(5), "5 is not a patch; write {"),
-        (lambda: patched({(1, 0): 1}), r"is not a patch; write {\(name, call\): output}"),
-        (lambda: patched({("step", 0): torch.zeros(3)}), r"fit: step puts out \[1, 1"),
-        (lambda: patched({("step", 99): torch.zeros(3, 5, 64)}), "times, counted from 0: no call 99 to patch"),
         (lambda: gridsum.evaluate([], "2x2"), "there is nothing to measure"),
         (lambda: gridsum.trace("9" * 6000 + "+1"), "too many to keep; trace a shorter sum"),
         (lambda: gridsum.evaluate(3, "2x3"), "3 cannot be measured; give a model"),

@@ -106,18 +106,10 @@ def test_a_carry_through_ten_thousand_nines_takes_as_many_steps():
         assert found.cells_computed < 20 * 10**4  # and not 10^5 steps × 3·10^5 cells
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "said"),
-    [
-        ("GRIDSUM_MEMORY", "10MB", "of memory"),
-        ("GRIDSUM_TIME", "1s", "on this machine"),
-        ("GRIDSUM_TIME", "", "h on this machine, and the limit is 60 min"),
-    ],
-)
-def test_a_sum_beyond_the_memory_or_the_time_is_refused_before_any_work(variable, value, said, monkeypatch):
-    tall = ("9" * 2000,) * 2000 if value else ("9" * 10_000,) * 10_000
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(TooLargeError, match=f"rows × .* columns takes about .* {said}.*{variable}=") as refused:
+def test_a_sum_beyond_the_memory_is_refused_before_any_work(monkeypatch):
+    tall, variable = ("9" * 2000,) * 2000, "GRIDSUM_MEMORY"
+    monkeypatch.setenv(variable, "10MB")
+    with pytest.raises(TooLargeError, match=f"rows × .* columns takes about .* of memory.*{variable}=") as refused:
         solve(RULE, tall)
     assert solve(RULE, ("9" * 2000, "1")).answer == "1" + "0" * 2000
     monkeypatch.setenv(variable, str(refused.value).rpartition("=")[2])

@@ -1,4 +1,4 @@
-"""The networks as torch modules: they are called as such, hooks fire once a step, internals can be kept and patched.
+"""The networks as torch modules: they are called as such, hooks fire once a step, internals are kept.
 
 docs/research.md has a loop around such a call that matches `gridsum train`.
 """
@@ -68,27 +68,6 @@ def test_the_cache_holds_what_the_trace_shows():
     assert trace.halting is not None
     torch.testing.assert_close(halting, trace.halting)
     assert context.shape == (answer.steps + 1, 3, 64)
-
-
-@pytest.mark.parametrize("part", ["step.attention", "step.transition.feed_forward.layers.0", "context", "placement"])
-def test_what_the_cache_holds_can_be_patched_into_another_sum(part: str):
-    model = gridsum.load("base")
-    _, other = model.run_with_cache("51+67")
-    state = tuple(each[0] for each in other[part]) if part == "context" else other[part][0]
-    _, cache = model.run_with_cache("58+67", patch={(part, 0): state})
-    found = tuple(each[0] for each in cache[part]) if part == "context" else cache[part][0]
-    torch.testing.assert_close(found, state)
-    plain = model.run_with_cache("58+67", ["step"])[1]["step"]
-    assert torch.equal(cache["step"][0], plain[0]) == (part == "context"), "the rest follows"
-    same = model.run_with_cache("58+67", patch={("step", 0): plain[0]})
-    assert (same[0], len(same[1]["step"])) == (model.solve("58+67"), len(plain))
-
-
-def test_the_network_of_exact_is_patched_by_its_parts():
-    model = gridsum.load("exact")
-    answer, cache = model.run_with_cache("95+8", ["logits"])
-    patched, _ = model.run_with_cache("95+8", ["logits"], {("logits", 0): -torch.ones_like(cache["logits"][0])})
-    assert (answer, patched.steps) == ("103", 0), "no bit is set, so it rests at once"
 
 
 def test_calling_a_network_reads_every_step_with_gradients():

@@ -17,7 +17,6 @@ from gridsum.tasks import Task
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from gridsum.model.inside import Outputs
     from gridsum.model.store import Model as Runs
 
 Between = Callable[[], None]
@@ -126,7 +125,6 @@ class Model(ABC):
         self,
         expression: str,
         names: str | Iterable[str] | None = None,
-        patch: "Outputs | None" = None,
         *,
         halting: HaltingRule | None = None,
         placement: PlacementRule = "auto",
@@ -137,8 +135,6 @@ class Model(ABC):
         The outputs of a part are stacked, [calls,...]: one for each recurrent step where it is a part of that. Runs
         and problems, of which there is one each, are left out. A part that puts out several tensors has a tuple of
         them; outputs that differ in shape stay a list. `names` are the parts to keep (default: all that are called).
-        `patch` is {(name, call): output}: in that call, counted from 0, the part puts this out, and the computation
-        goes on with it.
 
         Examples:
             >>> import gridsum
@@ -150,7 +146,7 @@ class Model(ABC):
         from gridsum.model.inside import recorded, stacked
 
         terms, options = self.read(expression), SolveOptions(halting, placement, seed, self.has_rule)
-        with recorded(self.network, names, patch) as found:
+        with recorded(self.network, names) as found:
             (answer,) = self.answers([terms], options)
         if names is not None and (silent := [name for name, outputs in found.items() if not outputs]):
             raise ModelError(f"{', '.join(silent)} was not called for this sum; name a part of the computation")

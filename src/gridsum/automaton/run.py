@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridsum.automaton.table import OPEN, SKIP, RuleTable, TableError
-from gridsum.io.limits import check_bytes, check_seconds, memory_limit
+from gridsum.io.limits import check_bytes, memory_limit
 from gridsum.tasks import PAD, Task, find
 
 # Of fewer changed cells than this, plain Python is quicker than numpy's calls; of fewer than one in so many, picking
@@ -19,9 +19,8 @@ from gridsum.tasks import PAD, Task, find
 _FEW, _SPARSE = 40, 12
 # What stays in a processor's cache.
 _CHUNK = 1 << 15
-# Above so many cells a sum may be too large for the memory, or take longer than an hour. Bytes that a cell takes, and
-# seconds of computing one once (benchmarks/rule.py: 1,000 terms of 1,000 digits take 6 s).
-_LARGE, _BYTES, _STEP, _HOUR = 10**6, 20, 6e-9, 3600.0
+# Above so many cells a sum may be too large for the memory; and the bytes that a cell takes.
+_LARGE, _BYTES = 10**6, 20
 _DEFAULT = find()
 
 
@@ -36,17 +35,11 @@ def grid_size(terms: int, digits: int, task: Task = _DEFAULT) -> GridSize:
 
 
 def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
-    """The grid of a sum, refused if memory or time is not enough for it.
-
-    Of random digits most cells change at most steps, of which there are as many as rows. So the slowest sums of a size
-    are meant; one carry through a grid that is at rest otherwise takes far less.
-    """
+    """The grid of a sum, refused if memory is not enough for it."""
     size = grid_size(len(terms), task.longest(terms), task)
     cells = size.height * size.width
     if cells > _LARGE:
-        what = f"a grid of {size.height:,} rows × {size.width:,} columns"
-        check_bytes(what, _BYTES * cells, memory_limit())
-        check_seconds(what, _STEP * cells * (size.height + 10), _HOUR)
+        check_bytes(f"a grid of {size.height:,} rows × {size.width:,} columns", _BYTES * cells, memory_limit())
     return size
 
 

@@ -15,7 +15,7 @@ from gridsum.model.inference import Outcome, Watch, default_rule, infer
 from gridsum.model.inside import Trace, trace_of
 from gridsum.model.rollout import Moment, Network
 from gridsum.model.store import Model
-from gridsum.ops.costs import check_memory, check_time, solving_bytes, solving_seconds, solving_work
+from gridsum.ops.costs import check_memory, solving_bytes
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
 
@@ -109,8 +109,6 @@ def infer_in_parts(
     at_once = max(1, min(problems, cells_at_once // cells))
     what = f"a grid of {size.height:,} rows × {size.width:,} columns"
     check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
-    all_of_it = f"{problems:,} × {what}" if problems > 1 else what
-    check_time(all_of_it, solving_seconds(solving_work(network.config, problems * cells), symbols.device))
     parts = [
         infer(network, some, size, rule, drawn, hard, watch)
         for some, drawn in zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)

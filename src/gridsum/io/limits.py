@@ -1,26 +1,21 @@
-"""How much memory and time work may take: what is asked for by variables, else what the machine has.
+"""How much memory work may take: what a variable says, else what the machine has; and amounts and times in words.
 
 Torch is not needed here, because a sum is solved without it.
 """
 
-import math
 import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-MEMORY, TIME = "GRIDSUM_MEMORY", "GRIDSUM_TIME"
-"""Variables that name other limits than the free memory and the usual time, such as 64GB and 90d."""
-_UNITS = {
-    MEMORY: {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
-    TIME: {"S": 1, "MIN": 60, "H": 3600, "D": 86400},
-}
-_EXAMPLES = {MEMORY: "an amount with its unit, such as 64GB", TIME: "a time with its unit, such as 12h or 90d"}
+MEMORY = "GRIDSUM_MEMORY"
+"""The variable that names another limit than the free memory, such as 64GB."""
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
 class TooLargeError(ValueError):
-    """Work that memory or time is not enough for; the message says how much it takes and how to allow it."""
+    """Work that memory is not enough for; the message says how much it takes and how to allow it."""
 
 
 def memory_free() -> int | None:
@@ -30,8 +25,13 @@ def memory_free() -> int | None:
 
 def memory_limit(free: Callable[[], int | None] = memory_free) -> int | None:
     """Bytes that work may take: what the variable says, else what is free."""
-    asked = _asked(MEMORY)
-    return free() if asked is None else int(asked)
+    text = os.environ.get(MEMORY)
+    if not text:
+        return free()
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Z]+)\s*", text.upper())
+    if match is None or match[2] not in _UNITS:
+        raise TooLargeError(f"{MEMORY} is {text!r}; write an amount with its unit, such as 64GB")
+    return int(float(match[1]) * _UNITS[match[2]])
 
 
 def check_bytes(what: str, needed: int, limit: int | None) -> None:
@@ -43,29 +43,8 @@ def check_bytes(what: str, needed: int, limit: int | None) -> None:
         )
 
 
-def check_seconds(what: str, seconds: float, usual: float) -> None:
-    """Refuse work that takes longer than the variable allows, or than usual."""
-    asked = _asked(TIME)
-    limit = usual if asked is None else asked
-    if seconds > limit:
-        raise TooLargeError(
-            f"{what} takes about {duration(seconds)} on this machine, and the limit is {duration(limit)}; ask for "
-            f"less, or allow more with {TIME}={math.ceil(seconds / 1800)}h"
-        )
-
-
-def _asked(variable: str) -> float | None:
-    text = os.environ.get(variable)
-    if not text:
-        return None
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Z]+)\s*", text.upper())
-    if match is None or match[2] not in _UNITS[variable]:
-        raise TooLargeError(f"{variable} is {text!r}; write {_EXAMPLES[variable]}")
-    return float(match[1]) * _UNITS[variable][match[2]]
-
-
 def told(count: int) -> str:
-    unit, size = max((pair for pair in _UNITS[MEMORY].items() if pair[1] <= max(count, 1)), key=lambda pair: pair[1])
+    unit, size = max((pair for pair in _UNITS.items() if pair[1] <= max(count, 1)), key=lambda pair: pair[1])
     return f"{count / size:.3g} {unit}"
 
 

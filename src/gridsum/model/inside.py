@@ -1,8 +1,9 @@
 """What goes on inside a network: the traces of problems, and what every part puts out, call by call."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -14,66 +15,32 @@ from gridsum.model.rollout import Moment, Network
 
 Output = Tensor | tuple[Tensor, ...]
 """What a part puts out: a tensor, or several."""
-Outputs = Mapping[tuple[str, int], Output]
-"""What parts are to put out, by their names and the number of the call, from 0."""
 
 
 @contextmanager
-def recorded(
-    network: nn.Module, names: str | Iterable[str] | None = None, instead: Outputs | None = None
-) -> Iterator[dict[str, list[Output]]]:
+def recorded(network: nn.Module, names: str | Iterable[str] | None = None) -> Iterator[dict[str, list[Output]]]:
     """While this lasts, the outputs of the parts of these names (of all parts by default), in the order of the calls.
 
-    Names are those of `named_modules`. The parts of a recurrent step are called once a step. Where `instead` names a
-    call, the part puts that out and the computation goes on with it.
+    Names are those of `named_modules`. The parts of a recurrent step are called once a step.
     """
-    parts, instead = {name: part for name, part in network.named_modules() if name}, instead or {}
-    if not isinstance(instead, Mapping) or any(
-        not isinstance(place, tuple) or tuple(map(type, place)) != (str, int) for place in instead
-    ):
-        raise ValueError(f"{instead!r} is not a patch; write {{(name, call): output}}")
-    wanted = [names] if isinstance(names, str) else list(parts if names is None else names)
-    for name in (*wanted, *(name for name, _ in instead)):
+    parts = {name: part for name, part in network.named_modules() if name}
+    calls: dict[str, list[Output]] = {}
+    for name in [names] if isinstance(names, str) else parts if names is None else names:
         if name not in parts:
             mend = did_you_mean(str(name), parts, f"the parts are {', '.join(parts)}")
             raise ValueError(f"unknown part {name!r}; {mend}")
-    calls: dict[str, list[Output]] = {name: [] for name in (*wanted, *(name for name, _ in instead))}
+        calls[name] = []
 
-    def hook_of(name: str) -> Any:
-        def hook(_module: nn.Module, _inputs: Any, output: Output) -> Output | None:
-            place, changed = (name, len(calls[name])), None
-            if place in instead:
-                changed = output = _put_in(place, instead[place], output)
-            calls[name].append(
-                tuple(part.detach() for part in output) if isinstance(output, tuple) else output.detach()
-            )
-            return changed
+    def keep(name: str, _module: nn.Module, _given: Any, output: Output) -> None:
+        detached = tuple(part.detach() for part in output) if isinstance(output, tuple) else output.detach()
+        calls[name].append(detached)
 
-        return hook
-
-    hooks = [parts[name].register_forward_hook(hook_of(name)) for name in calls]
+    hooks = [parts[name].register_forward_hook(partial(keep, name)) for name in calls]
     try:
-        yield {name: calls[name] for name in wanted}
+        yield calls
     finally:
         for hook in hooks:
             hook.remove()
-    for name, number in instead:
-        if number >= len(calls[name]):
-            raise ValueError(f"{name} was called {len(calls[name])} times, counted from 0: no call {number} to patch")
-
-
-def _put_in(place: tuple[str, int], state: Any, output: Output) -> Output:
-    """A state in the shape of an output; runs and problems, of which there is one each, may be left out."""
-    several = isinstance(output, tuple)
-    given, shapes = (state, output) if several else ((state,), (output,))
-    try:
-        parts = tuple(
-            torch.as_tensor(part).to(like).reshape(like.shape) for part, like in zip(given, shapes, strict=True)
-        )
-    except (TypeError, ValueError, RuntimeError):
-        told = " and ".join(str(list(like.shape)) for like in shapes)
-        raise ValueError(f"the patch at {place} does not fit: {place[0]} puts out {told}") from None
-    return parts if several else parts[0]
 
 
 def stacked(outputs: list[Output]) -> Any:

@@ -1,4 +1,4 @@
-"""How much memory and time work takes, estimated before it begins; and the limits on both.
+"""How much memory and time work takes, estimated before it begins; and the limit on memory.
 
 Both are made of what was measured (benchmarks/records). Memory is rounded down: work that would fit is not refused.
 Time is operations, divided by the rate that an H200 or a core of a server's CPU was seen to reach: other machines
@@ -8,7 +8,7 @@ differ.
 import torch
 
 from gridsum.config.paper import Config, ModelConfig
-from gridsum.io.limits import check_bytes, check_seconds, memory_free, memory_limit
+from gridsum.io.limits import check_bytes, memory_free, memory_limit
 from gridsum.ops.devices import on_gpu
 
 # Bytes of a cell in a recurrent step, for each feature of the cell or of FFN_3: of solving, and kept for a gradient.
@@ -20,7 +20,6 @@ _TRAINING_RATES, _SOLVING_RATE = {"bf16": 6.3e13, "tf32": 3e13, "fp32": 1e13}, 2
 _CPU_RATES = {"training": 1e10, "solving": 5e9}
 # Seconds until the first step on a GPU: 35 where nothing is compiled yet, else 2; the mean of a campaign.
 _START = 10.0
-_LIMIT = 30 * 86400.0
 # The recurrent steps of a training step of those who decide when to halt. On a CPU it is the mean over samples that
 # counts (results/*/summary.json): 2 to 5 under Explore-Reinforce, which halts early where a step's loss is divided by
 # what still runs, 15 otherwise. On a GPU the slowest matter more; so many full steps take as long as theirs, the
@@ -53,11 +52,6 @@ def memory_of(device: torch.device) -> int | None:
     if on_gpu(device):
         return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
     return memory_free()
-
-
-def check_time(what: str, seconds: float) -> None:
-    """Refuse work that takes longer than the limit, or than the variable allows."""
-    check_seconds(what, seconds, _LIMIT)
 
 
 def training_seconds(operations: float, device: torch.device, precision: str) -> float:

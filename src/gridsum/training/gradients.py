@@ -78,6 +78,23 @@ def draw(config: Config, stream: Stream, group: int = 0, static: bool = False) -
     return Drawn(batch.symbols, batch.targets_for(size.width), size, columns, source.fold(_DROPOUT), chance)
 
 
+def success_of(network: Network, drawn: Drawn) -> Tensor:
+    """The measure a [R,B] of Explore-Reinforce, at a step drawn in a rollout without dropout."""
+    return sampled_success(without_dropout(network, drawn)[0], drawn.targets, drawn.chance, drawn.columns)
+
+
+@torch.no_grad()
+def without_dropout(
+    network: Network, drawn: Drawn, steps: int | None = None, form: Form | None = None
+) -> tuple[Readout, Tensor]:
+    """The rollout that Explore-Reinforce measures success by, and the ε [R,B] of each of its samples.
+
+    What comes after the step drawn is not asked for.
+    """
+    epsilon = (1 - drawn.chance).clamp_min(network.config.epsilon)
+    return network(drawn.symbols, drawn.size, None, steps, epsilon, form), epsilon
+
+
 @by_blas_alone()
 def part_gradient(
     network: Network,
@@ -93,10 +110,7 @@ def part_gradient(
     rollout: Readout = network(drawn.symbols, drawn.size, drawn.dropout, steps, form=form)
     truncations = [_truncation(rollout, config.model.epsilon, config.model, steps)]
     if samples_success(config.objective):
-        # Explore-Reinforce measures success without dropout, and asks for nothing past the step drawn.
-        epsilon = (1 - drawn.chance).clamp_min(config.model.epsilon)
-        with torch.no_grad():
-            without: Readout = network(drawn.symbols, drawn.size, None, steps, epsilon, form)
+        without, epsilon = without_dropout(network, drawn, steps, form)
         success = sampled_success(without, drawn.targets, drawn.chance, drawn.columns)
         truncations.append(_truncation(without, epsilon, config.model, steps))
     spent = cost(rollout, drawn.targets, config.objective, drawn.columns, success)

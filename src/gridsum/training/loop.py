@@ -21,7 +21,7 @@ from gridsum.io.disk import locked
 from gridsum.io.progress import SILENT, Progress
 from gridsum.model.inference import UnsoundError
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
-from gridsum.ops.costs import check_memory, check_time, training_seconds
+from gridsum.ops.costs import check_memory
 from gridsum.ops.devices import Replayed, describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.training.checkpoints import Checkpoint, drop_checkpoint, load_moments, save_checkpoint
@@ -101,15 +101,12 @@ def train(
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     done = trained_epochs(folder) if resume else 0
-    left = config.training.epochs - done
-    if left < 0:
+    if done > config.training.epochs:
         raise FolderError(
             f"{folder} has been trained for {done} epochs already; resume it with training.epochs of {done} or more"
         )
     what = f"training {len(seeds)} run{'s' if len(seeds) > 1 else ''} of {config.label}"
     check_memory(f"{what} at once", kind.memory(config, len(seeds)), device)
-    work = kind.work(config, len(seeds), left, device)
-    check_time(what, training_seconds(work, device, served(config.training.precision, device)))
 
     def warn(text: str) -> None:
         shown.note(f"{label}{text}")
