@@ -51,16 +51,11 @@ def _told(*cells: object) -> None:
 def _kinds(place: Path, notes: list[str]) -> dict[str, tuple[float, Callable[[], Tries]]]:
     """Every kind of fault, with its share of the time."""
     trainings = cache(lambda: scenarios(place))
+    every, some = killed_at_every_operation, ("kill", "torn")
     kinds: dict[str, tuple[float, Callable[[], Tries]]] = {
-        "killed, disk full or read-only, at every operation": (
-            7,
-            lambda: killed_at_every_operation(trainings(), place),
-        ),
+        "killed, disk full or read-only, at every operation": (7, lambda: every(trainings(), place)),
         "folder deleted, moved, lock removed": (3, lambda: taken_away(trainings(), place)),
-        "killed within consolidation": (
-            2,
-            lambda: killed_at_every_operation([consolidated(place)], place, 5, ("kill", "torn")),
-        ),
+        "killed within consolidation": (2, lambda: every([consolidated(place)], place, 5, some)),
         "reproduce and export killed": (2, lambda: killed_again_and_again(commands(place), place, 100)),
         "another version, clock set back": (1, lambda: elsewhere(trainings(), place, 60)),
         "resumed on another device": (1, lambda: on_another_device(trainings(), place)),
@@ -72,9 +67,7 @@ def _kinds(place: Path, notes: list[str]) -> dict[str, tuple[float, Callable[[],
         "slow and broken clients": (1, lambda: slow_clients(1000)),
         "1,000 slow connections beside 200 clients": (1, lambda: crowds(notes)),
     }
-    if find_spec("ray") is not None:
-        kinds[_NODES] = (5, lambda: killed_sweep(place, 12, notes=notes))
-    return kinds
+    return kinds | ({_NODES: (5, lambda: killed_sweep(place, 12, notes=notes))} if find_spec("ray") else {})
 
 
 _NODES = "nodes, workers and drivers of a cluster killed"

@@ -21,12 +21,10 @@ from gridsum.io.disk import holder
 from gridsum.training.checkpoints import load_checkpoint
 from tests.faults.injection import Tries, counts
 from tests.faults.trainings import outcome
+from tests.oracles.sizes import SMALLEST, as_options
 
-TINY = [
-    *("--task.terms", "1,2", "--task.bucket_bounds", "1", "--task.digits", "1,2", "--model.width", "8"),
-    *("--model.groups", "2", "--model.heads", "4", "--model.step_hidden", "8", "--model.context_heads", "2"),
-    *("--training.steps_per_epoch", "2", "--training.batch", "4", "--training.checkpoint_epochs", "1"),
-]
+_SHORT = {"task.terms": (1, 2), "task.bucket_bounds": (1,), "task.digits": (1, 2), "training.checkpoint_epochs": 1}
+TINY = as_options(SMALLEST | _SHORT | {"training.steps_per_epoch": 2})
 """A training run in seconds."""
 _PAUSE = (2.0, 8.0)
 _HERE = {"node_ip_address": "127.0.0.1"}  # whatever stands between this machine and its own network card

@@ -50,14 +50,6 @@ def test_no_input_breaks_anything(tmp_path: Path):
     assert [lost for lost in hostile_files(tmp_path, list(shipped().values()), 200) if lost] == []
 
 
-def test_a_kind_that_is_broken_off_leaves_nothing_to_the_next(trainings: list[Scenario], tmp_path: Path):
-    tries = [killed_at_every_operation(trainings, tmp_path), damaged(trainings, tmp_path, 2)]
-    for kind in tries:
-        assert next(kind) is None
-        kind.close()
-        assert list(tmp_path.iterdir()) == []
-
-
 def test_a_loss_would_be_seen(trainings: list[Scenario], tmp_path: Path):
     """The suite itself: a training run that forgets its checkpoint is noticed."""
     first = trainings[0]

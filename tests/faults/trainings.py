@@ -19,21 +19,16 @@ from gridsum.config.registry import find
 from gridsum.model.store import load
 from gridsum.training.folders import read_setup
 from gridsum.training.loop import train
+from tests.oracles.sizes import SMALLEST, TINY_EXACT
 
 CPU = torch.device("cpu")
 SEEDS = (1, 2)
-_TINY = {
+_TINY = SMALLEST | {
     "task.terms": (1, 2),
     "task.bucket_bounds": (),
     "task.digits": (1, 2),
     "task.random_rows": 0,
     "task.random_columns": 0,
-    "model.width": 8,
-    "model.groups": 2,
-    "model.heads": 4,
-    "model.placement_hidden": 8,
-    "model.step_hidden": 8,
-    "model.context_heads": 2,
     "model.halting": "fixed",
     "model.fixed_steps": 1,
     "objective.regulariser": "none",
@@ -43,28 +38,17 @@ _TINY = {
     "training.checkpoint_epochs": 1,
 }
 PAPER = override(Config(), _TINY)
-_NO_STEPS = {f"phases.{name}.steps": 0 for name in ("anneal", "hard", "robust")}
 EXACT = override(
     ExactConfig(),
-    {
+    TINY_EXACT
+    | {
         "rule.bits": 2,
-        "rule.width": 8,
-        "rule.hidden": 8,
-        "rule.placement_hidden": 8,
-        "rule.groups": 2,
         "rule.neighbours": "left right below above",  # from which no rule is taken, so there is nothing to consolidate
-        "discovery.batch": 4,
-        "discovery.epoch_steps": 1,
         "phases.place.steps": 2,
         "phases.soft.steps": 1,
-        **{
-            f"phases.{name}.{field}": (1, 2) for name in ("place", "soft") for field in ("terms", "digits", "recurrent")
-        },
-        **_NO_STEPS,
+        **{f"phases.{name}.{part}": (1, 2) for name in ("place", "soft") for part in ("terms", "digits", "recurrent")},
     },
 )
-
-
 _CONSOLIDATED = override(
     EXACT,
     {

@@ -179,7 +179,7 @@ def test_a_folder_of_another_training_is_refused(quick: Path):
     other = dataclasses.replace(training, config=override(training.config, {"objective.weight": 0.1}))
     with pytest.raises(FolderError, match=r"objective\.weight = 0\.05, not 0\.1\. It stays as it is; .*--out mine$"):
         other.done(quick)
-    with pytest.raises(FolderError, match=r"without 7; ask for --seeds that it has"):
+    with pytest.raises(FolderError, match=r"without \[7\]; ask for --seeds that it has"):
         dataclasses.replace(training, seeds=(0, 7)).done(quick)
     precise = dataclasses.replace(training, config=override(training.config, {"training.precision": "tf32"}))
     assert precise.done(quick) == 2

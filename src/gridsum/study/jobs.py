@@ -153,13 +153,9 @@ class PlannedRun:
         if not (place / "config.json").exists():
             return 0
         self._check(place)
-        done = len(self.outcomes(folder)) if self.kind.outcome else trained_epochs(place)
+        done = len(outcomes_of(place, self.config, self.seeds)) if self.kind.outcome else trained_epochs(place)
         measured = self.sheets and not any(sheet.missing(folder, self.seeds) for sheet in self.sheets)
         return self.total if not done and measured else min(done, self.total)
-
-    def outcomes(self, folder: Path) -> list[dict[str, Any]]:
-        """What runs came to after their training, as far as they are done."""
-        return outcomes_of(folder / self.name, self.config, self.seeds)
 
     def load(self, folder: Path, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:
         paths = [seed_folder(folder / self.name, seed) / WEIGHTS for seed in seeds]
@@ -170,7 +166,7 @@ class PlannedRun:
         missing = [seed for seed in self.seeds if seed not in seeds]
         if missing:
             raise FolderError(
-                f"{place} was trained with seeds {_listed(seeds)}, without {_listed(missing)}; "
+                f"{place} was trained with seeds {[*seeds]}, without {missing}; "
                 "ask for --seeds that it has, or choose another --out"
             )
         if different := difference(self.config, there, *_INDIFFERENT):
@@ -281,7 +277,7 @@ class Measure:
             return None
         if not self.sheet.proved_alone:
             return training.seeds
-        seed = proved_seed(training.outcomes(folder))
+        seed = proved_seed(outcomes_of(folder / training.name, training.config, training.seeds))
         return None if seed is None else (seed,)
 
     def state(self, folder: Path) -> State:
@@ -342,7 +338,3 @@ def jobs_of(planned: Iterable[PlannedRun]) -> list[Job]:
     """The training runs, then what is measured of them."""
     planned = list(planned)
     return [*map(Train, planned), *(Measure(training, sheet) for training in planned for sheet in training.sheets)]
-
-
-def _listed(seeds: Sequence[int]) -> str:
-    return ", ".join(map(str, seeds))

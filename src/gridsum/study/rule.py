@@ -22,16 +22,15 @@ from gridsum.evaluation.records import Record
 SEEDS = range(20)
 WAY = ("every", "soft")
 """The grids and the placement."""
+_SUITES = {suite for claim in CLAIMS for suite in claim.suites}
 
 
 def counting(records: Iterable[Record]) -> list[Record]:
     """The records that the rule is about."""
-    suites = {suite for claim in CLAIMS for suite in claim.suites}
-    return [r for r in records if r.way == WAY and r.seed in SEEDS and r.suite in suites]
+    return [r for r in records if r.way == WAY and r.seed in SEEDS and r.suite in _SUITES]
 
 
 def decidable(records: Collection[Record]) -> bool:
     """Whether every run of every variant has been measured."""
     found = {(record.variant, record.suite, record.seed) for record in records}
-    suites = {suite for claim in CLAIMS for suite in claim.suites}
-    return all((name, suite, seed) in found for name in PAPER_VARIANTS for suite in suites for seed in SEEDS)
+    return all((name, suite, seed) in found for name in PAPER_VARIANTS for suite in _SUITES for seed in SEEDS)

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 import torch
 
 from gridsum.io.disk import LockedError
-from gridsum.io.limits import told
 from gridsum.io.progress import SILENT, Progress
 from gridsum.ops.devices import pick_device
 from gridsum.study.jobs import Job
@@ -215,22 +214,16 @@ def cluster(
         ) from None
     held = ray.cluster_resources()
     gpus = (1.0 if held.get("GPU") else 0.0) if gpus_per_job is None else gpus_per_job
-    task, lacked = ray.remote(max_retries=-1, retry_exceptions=False)(do_job), set()
+    task = ray.remote(max_retries=-1, retry_exceptions=False)(do_job)
 
     def submit(job: Job, *asked: Any) -> "Future[Done]":
-        wanted = {"CPU": 1.0, "GPU": gpus, "memory": job.memory}
-        machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        lacking = f"1 core, {gpus:g} GPUs and {told(job.memory)} of memory"
-        if lacking not in lacked and not any(all(one.get(n, 0) >= wanted[n] for n in wanted) for one in machines):
-            lacked.add(lacking)
-            note(f"{job.name} waits for a machine with {lacking}; the cluster has none now")
         asking = task.options(name=job.name, num_cpus=1, num_gpus=gpus, memory=job.memory)
         return asking.remote(job, *asked).future()
 
     machines = sum(node["Alive"] for node in ray.nodes())
     described = f"{machines} machines with {held.get('CPU', 0):.0f} cores and {held.get('GPU', 0):.0f} GPUs"
     try:
-        note(f"the cluster has {described}")
+        note(f"the cluster has {described}; ray status lists the jobs that no machine has room for")
         yield submit
     finally:
         ray.shutdown()
