@@ -62,7 +62,7 @@ def write_pages(
         figure("numbers"),
         notes.read_text() if notes.exists() else "",
         "## Tables III and IV\n",
-        to_markdown(tables.best_models(single, "The best models", tables.of_families(blocks))),
+        to_markdown(tables.best_models(single, "The best models", blocks)),
         "## Table VI\n",
         to_markdown(tables.variants(over_seeds, others=[one for one in of_all if one.suite in tables.FAMILIES])),
         "## The paper's orderings\n",

@@ -1,6 +1,6 @@
 """Ours beside the paper's, as tables: pure functions of a reproduction's records."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -22,8 +22,9 @@ from gridsum.evaluation.records import NOTHING, Record
 from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, accuracy_text, spread, spread_text
+from gridsum.study.jobs import Way
 from gridsum.study.leakage import read_leakage
-from gridsum.study.reproduction import AGAIN, AS_PUBLISHED, LEAKY_DIGITS, ON_EVERY_GRID, OVERTRAINED
+from gridsum.study.reproduction import AGAIN, AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED
 from gridsum.study.results import Results, Run
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
@@ -37,6 +38,18 @@ CRITERION = (
     + "; ".join(f"{name}, {meaning}" for name, meaning in STANDINGS.items())
     + "."
 )
+
+
+Key = tuple[str, str, Measure]
+"""A suite, a variant and a measure."""
+PUBLISHED: dict[Key, float] = {
+    (suite, variant, measure): getattr(score, measure)
+    for variant in OVERTRAINED
+    for table in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS)
+    for suite, score in table.get(variant, {}).items()
+    for measure in _MEASURES
+}
+"""The numbers of Tables III and IV."""
 
 
 class Number(NamedTuple):
@@ -67,34 +80,18 @@ def _range(found: Sequence[float]) -> str:
 def numbers(blocks: Sequence[Results], placement: str = "soft") -> list[Number]:
     """Every number of Tables III and IV, by the best run of each block; by hard placement, terms of many digits are
     placed so, and all others as before."""
-    found: dict[tuple[str, str, Measure], Number] = {}
-    for run in _chosen(blocks):
-        records = {r.suite: r for r in (*run.measured(), *run.measured(("published", placement)))}
-        for record, measure, known in _beside(run.training.config.variant, records):
-            key = record.suite, record.variant, measure
-            found.setdefault(key, Number(*key, known, [])).found.append(getattr(record, measure))
-    return list(found.values())
+    found = _of_best(blocks, AS_PUBLISHED, ("published", placement))
+    return [Number(*key, known, found[key]) for key, known in PUBLISHED.items() if key in found]
 
 
-def of_families(blocks: Sequence[Results]) -> dict[tuple[str, str, Measure], str]:
-    """The same of sums whose digits are not random, which the paper does not tell; as texts."""
-    found: dict[tuple[str, str, Measure], list[float]] = {}
-    for record, measure in product((one for run in _chosen(blocks) for one in run.measured(ON_EVERY_GRID)), _MEASURES):
-        if record.suite in FAMILIES:
+def _of_best(blocks: Sequence[Results], *ways: Way) -> dict[Key, list[float]]:
+    """What the best run of each block came to; of several ways the last that it was measured in."""
+    found: dict[Key, list[float]] = {}
+    for run in (run for results in blocks for run in map(results.standing_for, OVERTRAINED) if run is not None):
+        records = {record.suite: record for way in ways for record in run.measured(way)}
+        for record, measure in product(records.values(), _MEASURES):
             found.setdefault((record.suite, record.variant, measure), []).append(getattr(record, measure))
-    return {key: _range(values) for key, values in found.items()}
-
-
-def _chosen(blocks: Sequence[Results]) -> Iterator[Run]:
-    return (run for results in blocks for run in map(results.standing_for, OVERTRAINED) if run is not None)
-
-
-def _beside(variant: str, records: Mapping[str, Record]) -> Iterator[tuple[Record, Measure, float]]:
-    """The numbers of Tables III and IV for a variant beside records, which are by suite."""
-    published = [table.get(variant, {}) for table in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS)]
-    for suite, score in (item for table in published for item in table.items() if item[0] in records):
-        for measure in _MEASURES:
-            yield records[suite], measure, getattr(score, measure)
+    return found
 
 
 def tally(found: Sequence["Number | Mean"], kinds: Iterable[str] = VERDICTS) -> str:
@@ -103,11 +100,10 @@ def tally(found: Sequence["Number | Mean"], kinds: Iterable[str] = VERDICTS) -> 
     return f"of {len(found)} numbers, {', '.join(f'{told.count(kind)} {kind}' for kind in kinds)}"
 
 
-def best_models(
-    found: Sequence[Number], title: str, others: Mapping[tuple[str, str, Measure], str] | None = None
-) -> Table:
-    """Tables III and IV in one: a line for each suite, and for what `of_families` has."""
-    texts = {(number.suite, number.variant, number.measure): number.text for number in found} | dict(others or {})
+def best_models(found: Sequence[Number], title: str, blocks: Sequence[Results] = ()) -> Table:
+    """Tables III and IV in one: a line for each suite, and of `blocks` for sums whose digits are not random."""
+    texts = {(number.suite, number.variant, number.measure): number.text for number in found}
+    texts |= {key: _range(values) for key, values in _of_best(blocks, ON_EVERY_GRID).items() if key[0] in FAMILIES}
     columns = [(variant, measure) for variant in OVERTRAINED for measure in _MEASURES]
     suites = dict.fromkeys(suite for suite, _, _ in texts)
     rows = [(suite, *(texts.get((suite, *column), NOTHING) for column in columns)) for suite in suites]
@@ -127,26 +123,21 @@ def overtrained_runs(blocks: Sequence[Results]) -> Table:
             continue
         leaks = read_leakage(further.place)
         for seed in further.seeds:
-            soft, hard = (
-                {record.suite: record for record in further.measured(("published", placement)) if record.seed == seed}
-                for placement in ("soft", "hard")
-            )
-            counts = []
-            for records in (soft, soft | hard):
-                standings = [against_paper(*beside).standing for beside in _beside(name, records)]
-                matched = sum(standing in ("above", "matched") for standing in standings)
-                counts += [f"{matched} of {len(standings)}", str(longest_solved(records))]
+            records = {record.suite: record for record in Run(further, seed).measured()}
+            known = {key: number for key, number in PUBLISHED.items() if key[1] == name and key[0] in records}
+            standings = [against_paper(records[key[0]], key[2], number).standing for key, number in known.items()]
+            matched = sum(standing in ("above", "matched") for standing in standings)
             lost = f"{leaks[seed]['lost']:.3f}" if seed in leaks else NOTHING
             label = f"{name}, again" if results.folder.name == AGAIN else name
-            rows.append((label, str(seed), *counts[:2], lost, *counts[2:], "yes" if seed == shown.seed else ""))
+            told = f"{matched} of {len(standings)}", str(longest_solved(records)), lost
+            rows.append((label, str(seed), *told, "yes" if seed == shown.seed else ""))
     caption = (
         f"Of the paper's numbers for the variant in Tables III and IV, those above or matched. {CRITERION} Longest: "
         "the most digits of two terms of which half the sums are right. Lost: the positions that soft placement is "
-        f"expected to lose over 100 digits. Hard: terms of {LEAKY_DIGITS} digits or more are placed by the most "
-        "probable action; the paper does not do this. Rank correlation of what a run loses before overtraining with "
-        f"its whole sums right on {ABLATION_SUITES[0]}: {', '.join(_correlations(blocks))}."
+        "expected to lose over 100 digits. Rank correlation of what a run loses before overtraining with its whole "
+        f"sums right on {ABLATION_SUITES[0]}: {', '.join(_correlations(blocks))}."
     )
-    header = ("overtrained", "seed", "soft", "longest", "lost", "hard", "longest, hard", "beside the paper's")
+    header = ("overtrained", "seed", "matched", "longest", "lost", "beside the paper's")
     return Table("Every overtrained run, by the margin", caption, header, tuple(rows))
 
 
