@@ -44,6 +44,8 @@ def test_the_version_and_what_is_said_without_a_command(command: Command, monkey
     monkeypatch.delenv("MIMALLOC_PURGE_DELAY", raising=False)
     assert command("--version") == (0, f"gridsum {__version__}\n", "")
     assert os.environ["MIMALLOC_PURGE_DELAY"] == "1000", "torch's allocator is told before torch is loaded"
+    monkeypatch.setenv("MIMALLOC_PURGE_DELAY", "5")
+    assert (command("--version")[0], os.environ["MIMALLOC_PURGE_DELAY"]) == (0, "5"), "what a user says stays"
     status, out, err = command()
     assert (status, out) == (2, "")
     assert "use trained networks:" in err

@@ -1,21 +1,27 @@
-"""The network as a whole: against the equations, against itself in fleets, masks and longer rollouts."""
+"""The network as a whole: against the equations, against itself in fleets, masks and longer rollouts; and its parts."""
 
 import dataclasses
+import math
 from functools import cache
 
 import pytest
 import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from gridsum.config.paper import ModelConfig, ObjectiveConfig
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
-from gridsum.model.paper import Linear, Readout
+from gridsum.model.paper import ContextAttention, Readout, halting_distribution
 from gridsum.model.rollout import Network, Start, unroll
+from gridsum.model.runs import generators
 from gridsum.objective.paper import cost
-from gridsum.ops.dropout.plain import Dropout
+from gridsum.ops.dropout.plain import Dropout, NumberedCells
+from gridsum.ops.forms import computed_in
 from gridsum.ops.grids import GridSize
 from tests.oracles import halting
 from tests.oracles.network import Reference
+from tests.oracles.sizes import undecided
 
 PONDER = ModelConfig(
     width=16,
@@ -144,17 +150,6 @@ def test_fast_rollouts_and_their_gradients_are_the_plain_ones(config, dropout, s
     torch.testing.assert_close(by_fast, by_plain, rtol=1e-7, atol=1e-10)
 
 
-def undecided(network: Network) -> Network:
-    """With halting that hangs on the sample, and on each of up to three runs."""
-    if network.context is not None:
-        with torch.no_grad():
-            decision = network.context.decision.layers[-1]
-            assert isinstance(decision, Linear)
-            decision.weight.mul_(6)
-            decision.bias.add_(torch.tensor([[1.0], [-0.5], [0.0]])[: network.runs])
-    return network
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("hard", [False, True])
 def test_the_grids_of_solving_are_the_plain_ones(hard):
@@ -164,3 +159,81 @@ def test_the_grids_of_solving_are_the_plain_ones(hard):
     for plain, fast in zip(*computed, strict=True):
         torch.testing.assert_close(fast.grid, plain.grid, rtol=1e-9, atol=1e-10)
         torch.testing.assert_close(fast.halting, plain.halting, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("columns", [5, 300])
+def test_without_projecting_the_grid_its_attention_is_the_same(masked, columns):
+    """Rows that are long are summed one by one."""
+    attention = ContextAttention(generators(range(2)), 8, 2).double()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in attention.parameters():
+            parameter.normal_(0, 0.5, generator=generator)
+    context, grid = (
+        torch.randn(2, 3, *shape, 8, generator=generator, dtype=torch.float64) for shape in ((3,), (4, columns))
+    )
+    size = GridSize(4, columns, torch.tensor([[2, 3], [4, 4]]) if masked else None)
+    torch.testing.assert_close(computed_in("cpu")(attention)(context, grid, size), attention(context, grid, size))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.sampled_from([0.05, 0.01, 0.3]))
+def test_distribution_is_the_definition(lambdas, epsilon):
+    survivals = [math.prod(1 - x for x in lambdas[:n]) for n in range(len(lambdas))]
+    assume(all(abs(survival - epsilon) > 1e-9 for survival in survivals))
+    p, truncation = halting_distribution(torch.tensor(lambdas, dtype=torch.float64), epsilon)
+    expected, last = halting.distribution(lambdas, epsilon)
+    assert truncation.item() == last
+    assert p.tolist() == pytest.approx(expected, abs=1e-12)
+    assert p.sum().item() == pytest.approx(1)
+    assert (p >= 0).all()
+
+
+def test_a_threshold_that_is_reached_is_not_exceeded():
+    p, truncation = halting_distribution(torch.tensor([0.75, 0.5, 0.5, 0.5], dtype=torch.float64), 0.125)
+    assert p.tolist() == [3 / 4, 1 / 8, 1 / 16, 1 / 16]
+    assert truncation.item() == 3
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.5, 0.02])
+def test_dropout_drops_its_share_and_scales_the_rest(probability):
+    dropout = Dropout(Stream.of_seeds([1, 2]), NumberedCells(torch.arange(2000)), probability)
+    dropped = dropout(torch.ones(2, 2000, 64, dtype=torch.float64))
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / (1 - probability)])
+    share = (dropped == 0).double().mean((1, 2))
+    tolerance = 5 * math.sqrt(probability * (1 - probability) / (2000 * 64))
+    assert (share - probability).abs().max() < tolerance
+    by_feature = (dropped == 0).double().mean((0, 1))
+    assert (by_feature - probability).abs().max() < 5 * math.sqrt(probability * (1 - probability) / 4000)
+
+
+def drawn_from(name: str, inputs: int, width: int) -> tuple[str, float]:
+    """What a parameter begins with: as torch.nn.Linear, LayerNorm and MultiheadAttention do, else normal."""
+    owner, _, part = name.rpartition(".")
+    if "norm" in owner or part in ("projection_bias", "output_bias"):
+        return "constant", float("norm" in owner and part == "weight")
+    if owner == "context.attention":
+        return "uniform", math.sqrt(6 / (4 * width)) if part == "projection" else 1 / math.sqrt(width)
+    if name == "step.attention.projection":
+        return "normal", math.sqrt(2 / width)
+    if part in ("relative", "query", "initial") or owner == "embedding":
+        return "normal", 1.0
+    return "uniform", 1 / math.sqrt(inputs)
+
+
+@pytest.mark.parametrize("groups", [1, 8])
+def test_what_parameters_begin_with(groups):
+    config = ModelConfig(groups=groups)
+    network = Network(config, seeds=range(20))
+    for name, parameter in network.named_parameters():
+        values, weight = parameter.detach(), name.removesuffix("bias") + "weight" if name.endswith(".bias") else name
+        kind, scale = drawn_from(name, network.get_parameter(weight).shape[1], config.width)
+        deviation = {"constant": 0.0, "uniform": scale / math.sqrt(3), "normal": scale}[kind]
+        middle, close = (scale if kind == "constant" else 0.0), 5 * deviation / math.sqrt(values.numel())
+        assert abs(float(values.mean()) - middle) <= close, name
+        assert abs(float(values.std()) - deviation) <= close, name
+        if kind == "uniform":
+            assert values.abs().max() <= scale, name
+        elif kind == "normal":
+            assert values.abs().max() > 2.5 * scale, name
+    assert (network.embedding.weight[:, 0].std(-1) > 0.5).all(), "PAD is a symbol like any other"

@@ -30,8 +30,7 @@ from gridsum.ops.placement import cpu as placement
 from gridsum.training.gradients import EagerGradients, part_gradient
 from gridsum.training.loop import Fleet
 from gridsum.training.optimiser import AdamW
-from tests.model.test_network import undecided
-from tests.oracles.sizes import SMALLEST
+from tests.oracles.sizes import SMALLEST, undecided
 
 if importlib.util.find_spec("triton") is None:
     pytest.skip("Triton is not installed here (Linux on x86 has it)", allow_module_level=True)

@@ -3,6 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+import torch
+
+from gridsum.model.paper import Linear
+from gridsum.model.rollout import Network
+
 SMALLEST = {
     "training.batch": 4,
     "model.width": 16,
@@ -28,6 +33,17 @@ TINY_EXACT = {
     "consolidation.rounds": 0,
 }
 """A training run of exact, which learns nothing."""
+
+
+def undecided(network: Network) -> Network:
+    """With halting that hangs on the sample, and on each of up to three runs."""
+    if network.context is not None:
+        with torch.no_grad():
+            decision = network.context.decision.layers[-1]
+            assert isinstance(decision, Linear)
+            decision.weight.mul_(6)
+            decision.bias.add_(torch.tensor([[1.0], [-0.5], [0.0]])[: network.runs])
+    return network
 
 
 def as_options(settings: Mapping[str, Any]) -> list[str]:

@@ -1,13 +1,11 @@
 """What training changes about its process, and in which precision it computes."""
 
 import ctypes
-import os
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from gridsum.cli import keep_freed_memory_for_a_while
 from gridsum.ops import forms
 from gridsum.ops.forms import served
 from gridsum.training.process import keep_freed_memory, set_for_training
@@ -40,12 +38,3 @@ def test_auto_is_bf16_on_a_gpu_that_has_it_and_fp32_elsewhere(monkeypatch):
         monkeypatch.setattr(forms, "has_bf16", lambda _, has=has: has)
         assert served("auto", gpu) == expected
         assert served("tf32", gpu) == "tf32"
-
-
-def test_how_long_freed_memory_is_kept_is_left_to_the_user(monkeypatch):
-    for given, kept in ((None, "1000"), ("5", "5")):
-        monkeypatch.delenv("MIMALLOC_PURGE_DELAY", raising=False)
-        if given:
-            monkeypatch.setenv("MIMALLOC_PURGE_DELAY", given)
-        keep_freed_memory_for_a_while()
-        assert os.environ["MIMALLOC_PURGE_DELAY"] == kept

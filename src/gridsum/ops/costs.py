@@ -11,35 +11,19 @@ from gridsum.config.paper import Config, ModelConfig
 from gridsum.io.limits import check_bytes, memory_free, memory_limit
 from gridsum.ops.devices import on_gpu
 
-# Bytes of a cell in a recurrent step, for each feature of the cell or of FFN_3: of solving, and kept for a gradient.
-_SOLVING, _TRAINING = 20, 12
-# Networks that decide themselves when to halt take at least so many steps in training.
-_FEW_STEPS = 4
+# Bytes of a cell in a recurrent step of solving, for each feature of the cell or of FFN_3.
+_SOLVING = 20
 # Operations a second: of training on a GPU by its precision, of solving there, of both on each core of a CPU.
 _TRAINING_RATES, _SOLVING_RATE = {"bf16": 6.3e13, "tf32": 3e13, "fp32": 1e13}, 2e13
 _CPU_RATES = {"training": 1e10, "solving": 5e9}
 # Seconds until the first step on a GPU: 35 where nothing is compiled yet, else 2; the mean of a campaign.
 _START = 10.0
-# The recurrent steps of a training step of those who decide when to halt. On a CPU it is the mean over samples that
-# counts (results/*/summary.json): 2 to 5 under Explore-Reinforce, which halts early where a step's loss is divided by
-# what still runs, 15 otherwise. On a GPU the slowest matter more; so many full steps take as long as theirs, the
-# context and the draw of success (benchmarks/records).
-_STEPS_ON_CPU, _STEPS_WHEN_EARLY, _STEPS_ON_GPU = 15, 5, 17
 # What networks take that decide themselves when to halt: shipped ones take 7 to 14.
 _STEPS_OF_SOLVING = 12
 
 
 def solving_bytes(model: ModelConfig, cells: int) -> int:
     return _SOLVING * cells * (model.width + model.step_hidden)
-
-
-def training_bytes(config: Config, runs: int) -> int:
-    """Of a training step of a fleet."""
-    model, task = config.model, config.task
-    steps = model.fixed_steps if model.halting == "fixed" else min(_FEW_STEPS, model.max_steps)
-    problems = config.training.batch // len(task.groups)
-    cells = sum(problems * rows * columns for rows, columns in map(task.grid, task.groups))
-    return runs * cells * steps * (model.width + model.step_hidden) * _TRAINING
 
 
 def check_memory(what: str, needed: int, device: torch.device) -> None:
@@ -68,16 +52,6 @@ def solving_seconds(operations: float, device: torch.device) -> float:
 def solving_work(model: ModelConfig, cells: int) -> float:
     """The operations of solving problems whose grids have so many cells together."""
     return (model.fixed_steps if model.halting == "fixed" else _STEPS_OF_SOLVING) * float(operations(model, cells))
-
-
-def training_work(config: Config, runs: int, epochs: int, device: torch.device) -> float:
-    """The operations of so many epochs."""
-    model = config.model
-    early = config.objective.normalise == "running" and config.objective.regulariser == "explore-reinforce"
-    steps = _STEPS_ON_GPU if on_gpu(device) else _STEPS_WHEN_EARLY if early else _STEPS_ON_CPU
-    steps = model.fixed_steps if model.halting == "fixed" else min(model.max_steps, steps)
-    cells = round(cells_of_a_step(config) * runs)
-    return 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
 
 
 def operations(model: ModelConfig, cells: int) -> int:
