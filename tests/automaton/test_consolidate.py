@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from gridsum.automaton.construct import construct
 from gridsum.automaton.minimise import OWN, Behaviour
 from gridsum.automaton.observe import Observed
 from gridsum.automaton.proof import prove
-from gridsum.automaton.rule import LearnedRule, agreement
+from gridsum.automaton.rule import LearnedRule, agreement, around
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, siblings
 from gridsum.config.exact import PROVABLE, ConsolidationConfig, RuleConfig
@@ -46,11 +47,18 @@ class TableRule:
     """A table as consolidation sees a network's rule: codes are their numbers."""
 
     rule: RuleTable
-    places = PROVABLE
+    places: tuple[str, ...] = PROVABLE
 
     def __post_init__(self) -> None:
         self.outside, self.device, self.task = self.rule.outside, torch.device("cpu"), self.rule.task
-        self.steps = torch.tensor(self.rule.steps).long()
+        steps = self.rule.steps if self.places == PROVABLE else self.rule.steps.swapaxes(1, 2)
+        self.steps = torch.tensor(steps).long()
+
+    def exchanged(self) -> "TableRule":
+        other = copy(self)
+        other.places = ("right", "left", "below")
+        other.__post_init__()
+        return other
 
     def outputs(self) -> torch.Tensor:
         return torch.tensor(self.rule.outputs)
@@ -59,12 +67,17 @@ class TableRule:
         return torch.tensor(self.rule.actions)
 
     def table(self, codes: list[int]) -> RuleTable:
-        assert codes == list(range(self.outside))
-        return self.rule
+        """On these codes alone; one that is not of them becomes one that reads alike, or the first."""
+        places, read = [*codes, self.outside], self.outputs().tolist()
+        known = {code: number for number, code in enumerate(codes)}
+        reading = {read[code]: number for number, code in reversed(list(enumerate(codes)))}
+        number = torch.tensor([known.get(code, reading.get(read[code], 0)) for code in range(self.outside)])
+        steps = number[self.steps[:, places][:, :, places][:, :, :, places]].numpy().astype(np.uint8)
+        kept = {"states": tuple(self.rule.states[c] for c in codes), "outputs": tuple(read[c] for c in codes)}
+        return replace(self.rule, steps=steps, **kept)
 
     def step(self, x: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
-        around = F.pad(state, (1, 1, 0, 1), value=self.outside)
-        return self.steps[x, around[:, :-1, :-2], around[:, :-1, 2:], around[:, 1:, 1:-1]]
+        return self.steps[x, *around(state, self.outside, self.places)]
 
     def rest(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         state = torch.zeros_like(x)
@@ -172,6 +185,17 @@ def test_two_blanks_that_nothing_at_rest_compares_are_two_states():
     table = construct(find("subtract:base=2"))
     found, learnt = consolidate.draw(TableRule(table), replace(LOOK, digits=(1, 6)), 0, lambda _: None)  # type: ignore[arg-type]
     assert (found.states, found.tried, found.targets_right) == (len(table.states), 0, 1.0)
+    assert learnt is not None
+    taught = np.where(learnt.targets == ANY, table.steps, learnt.targets).astype(np.uint8)
+    assert prove(replace(table, steps=taught)).proved
+
+
+def test_what_goes_to_the_right_is_drawn_with_left_and_right_exchanged():
+    """The larger of two numbers shows at the first digits that differ. The last 0 of a row is no blank for the border's
+    sake alone, and nothing else tells it from a 0 that some neighbour has made one."""
+    table = construct(find("max:base=3"))
+    found, learnt = consolidate.draw(TableRule(table), replace(LOOK, problems=48_000), 0, lambda _: None)  # type: ignore[arg-type]
+    assert (found.exchanged, found.states, found.tried, found.targets_right) == (True, len(table.states), 0, 1.0)
     assert learnt is not None
     taught = np.where(learnt.targets == ANY, table.steps, learnt.targets).astype(np.uint8)
     assert prove(replace(table, steps=taught)).proved

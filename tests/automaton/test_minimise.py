@@ -58,7 +58,8 @@ def machines(draw: st.DrawFn) -> Machine:
 def classes_of(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, patterns: np.ndarray) -> np.ndarray:
     """The partition of types by windows alone."""
     nothing = np.zeros((0, 2), np.int64)
-    seen = Observed(windows, counts, patterns, np.zeros(len(patterns), bool), nothing, nothing[:, 0], 1.0, 3)
+    nowhere = np.zeros(len(patterns), bool)
+    seen = Observed(windows, counts, patterns, nowhere, nowhere, nothing, nothing[:, 0], 1.0, 3)
     return partition(seen, output)
 
 

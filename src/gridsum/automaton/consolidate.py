@@ -10,6 +10,7 @@ results of training problems. Whether it needs another round is for the checker 
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few states
    (siblings) also of its left one. This is its target table (`targets`): for any left neighbour, go there in one step.
    Siblings count as the same to the right of a cell, because which of them stands there depends on that cell itself.
+   Where rows pass on what they know to the right, left and right change places in all of this.
 4. Where sums stay wrong, each state is tried in the contexts that no right sum shows, and results judge (`repair`). In
    all other contexts never seen at rest any state will do, so that the run stays within its states.
 5. A target table that answers fewer sums right than the run itself is not learned: the run keeps its weights.
@@ -21,7 +22,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -46,6 +47,8 @@ _WARM_UP = 20
 # Between two looks at all contexts.
 _LOOK = 100
 _FROZEN = ("embedding", "placement", "view", "reading")
+# One part in so many of the sums decides which way a table is drawn.
+_PART = 16
 # Runs that are looked at side by side on a GPU.
 _SIDE_BY_SIDE = 16
 
@@ -65,6 +68,8 @@ class Round:
     found: int = 0
     targets_right: float = 0.0
     """The share of the same sums that the target table answers right."""
+    exchanged: bool = False
+    """Whether the table is drawn with left and right exchanged."""
     fitted: bool = False
     """Whether the target table was learned; if not, the run has kept its weights."""
     wrong: int = 0
@@ -74,7 +79,26 @@ class Round:
 
 
 def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report) -> tuple[Round, TargetTable | None]:
-    """The target table that a run's own results teach, if there is one that is worth learning."""
+    """The target table that a run's own results teach, if there is one that is worth learning.
+
+    What a row passes on goes to the left, or to the right: then left and right are exchanged. A part of the sums
+    decides: the way is taken by which the target table answers more of them.
+    """
+    part = replace(config, problems=config.problems // _PART, repair=False)
+    ways = (rule, rule.exchanged())
+    right = [_drawn(way, part, seed, lambda _: None)[0].targets_right for way in ways]
+    exchanged = right[1] > right[0]
+    found, learnt = _drawn(ways[exchanged], config, seed, report)
+    found.exchanged = exchanged
+    if learnt is not None and exchanged:
+        learnt = TargetTable(learnt.states, learnt.targets.swapaxes(1, 2))
+    return found, learnt
+
+
+def _drawn(
+    rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report
+) -> tuple[Round, TargetTable | None]:
+    """The same with the left and the right that the rule has."""
     observed = observe(rule, config, seed)
     found = Round(observed.right)
     if observed.right < config.enough:

@@ -62,11 +62,13 @@ def minimise(seen: Observed, outputs: np.ndarray, rare: float) -> Behaviour:
     """The states of a run and what they do. `outputs` is by pattern; those in a share below `rare` are mistakes."""
     seen = _without_rare(seen, rare)
     windows, counts = seen.windows, seen.counts
-    classes = partition(seen, np.where(seen.lowest, _BLANK, outputs[seen.patterns]))
+    frequency = np.bincount(windows[:, OWN], counts, minlength=len(seen.patterns))
+    shown = np.where(seen.lowest, _BLANK, 2 * outputs[seen.patterns] + seen.edge)
+    shown -= seen.edge & (np.bincount(shown, frequency)[shown] < EVIDENCE * counts.sum())
+    classes = partition(seen, shown)
     n = int(classes.max()) + 1
     if n > _MOST_STATES:
         raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
-    frequency = np.bincount(windows[:, OWN], counts, minlength=len(classes))
     patterns = _patterns(seen, classes, frequency, outputs)
     patterns, number = np.sort(patterns), np.argsort(np.argsort(patterns))
     shape = (seen.symbols, n + 1, n + 1, n + 1, n)
@@ -97,6 +99,7 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
         counts=seen.counts[known],
         patterns=seen.patterns[kept[:-1]],
         lowest=seen.lowest[kept[:-1]],
+        edge=seen.edge[kept[:-1]],
         changes=number[seen.changes[both]],
         change_counts=seen.change_counts[both],
     )
@@ -223,6 +226,11 @@ def _groups(
         scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
     if len(scores) <= 1:
         return np.zeros_like(group)
+    # The first group that a type is like may be like others by accident: it goes to the one that it contradicts least.
+    share = (scores[:, 1] + 1) / (scores.sum(1) + 1)
+    least, placed = share.argmin(0), np.flatnonzero(group != _NONE)
+    group[placed] = np.where(share[group, np.arange(len(group))] > share.min(0), least, group)[placed]
+    scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
     by_pattern = np.stack(
         [np.bincount(patterns[members], frequency[members] * (group == g)) for g in range(len(scores))]
     )

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, around, cells
-from gridsum.config.exact import ConsolidationConfig
+from gridsum.config.exact import POSITIONS, ConsolidationConfig
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.tasks import FIRST_DIGIT
@@ -20,8 +20,8 @@ _GRIDS = ((4, 1, 1, 1.0), (4, 1, 2, 1.0), (4, 2, 1, 1.0), (4, 1, 1, 0.0), (1, 1,
 _AT_ONCE = 25_000
 # Of more symbols than so many more sums are asked: there are more triples of them to meet, and each is rarer.
 _SYMBOLS = 12
-# Types that are told apart, so that a window is one integer of 63 bits: 3 types, 12 bits of its own, 6 of its symbol.
-_TYPES = 1 << 15
+# Types that are told apart, so that a window is one integer of 61 bits: 3 types, 12 bits of its own, 7 of its symbol.
+_TYPES = 1 << 14
 # A pattern is put beside others if it has this share of the cells.
 _USUAL = 1e-3
 # Kinds of cells: what placement does with the symbol that a cell holds; one with nothing is like one that is skipped.
@@ -32,8 +32,9 @@ _KINDS = 3
 class Observed:
     """What stands around cells at rest.
 
-    A cell's *type* is the kind of its symbol, its pattern of bits, and the one below it. Types are numbered from 0 to
-    T − 1, and T stands for no cell.
+    A cell's *type* is the kind of its symbol, its pattern of bits, the one below it, and whether it would read as
+    something else if its row went on to the left with another like it. Types are numbered from 0 to T − 1, and T stands
+    for no cell.
     """
 
     windows: np.ndarray
@@ -44,6 +45,8 @@ class Observed:
     """[T]: the pattern of each type."""
     lowest: np.ndarray
     """[T]: whether such cells are in the lowest row."""
+    edge: np.ndarray
+    """[T]: whether such cells read as they do because nothing is on their left."""
     changes: np.ndarray
     """[M,2]: the type of a cell, and the one that it comes to if another pattern is put on its left."""
     change_counts: np.ndarray
@@ -74,7 +77,8 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     side, device = rule.outside + 1, rule.device
     outputs = rule.outputs()
     kind = F.pad(rule.actions()[FIRST_DIGIT:-1], (0, 1), value=_KINDS - 1)  # by symbol
-    nowhere = _KINDS * side**2
+    symbols, kind = len(kind), torch.cat((kind, kind + _KINDS))  # and once more, for cells at the edge
+    nowhere = 2 * _KINDS * side**2
     numbers = torch.full((nowhere + 1,), -1, device=device)
     numbers[nowhere] = 0  # outside; types follow in the order in which they are seen
     known, keys, changed, solved, problems = 1, [], [], 0, 0
@@ -84,15 +88,17 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
         right = (outputs[state[:, 0]] == wanted).all(-1)
         solved, problems = solved + int(right.sum()), problems + len(x)
         x, state = x[right], state[right]
+        resting, plain = rule.step(x, state) == state, x
+        x = x + symbols * _at_edge(rule, x, state, outputs)
         types = (kind[x] * side + state) * side + around(state, rule.outside, rule.places)[2]
         fresh = types[numbers[types] < 0].unique()[: _TYPES - known]
         numbers[fresh] = known + torch.arange(len(fresh), device=device)
         known += len(fresh)
         left, beside, below = (numbers[part] for part in around(types, nowhere, rule.places))
-        noted = (rule.step(x, state) == state) & (numbers[types] >= 0) & (left >= 0) & (beside >= 0) & (below >= 0)
+        noted = resting & (numbers[types] >= 0) & (left >= 0) & (beside >= 0) & (below >= 0)
         key = (((x * side + state) * _TYPES + left) * _TYPES + beside) * _TYPES + below
         keys.append(torch.stack(key[noted].unique(return_counts=True)))
-        changed.append(_changed(rule, x, state, kind, numbers, generator))
+        changed.append(_changed(rule, plain, state, kind, numbers, generator))
     unique, total = _tally(keys)
     pairs, times = _tally(changed)
     changes = torch.stack((pairs // _TYPES - 1, pairs % _TYPES - 1), 1)
@@ -104,18 +110,28 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     own = numbers[(kind[x] * side + own) * side + under]
     # The number of no cell goes from the first to the last.
     types = torch.stack((left, beside, below, own), 1) - 1
-    windows = torch.cat((x[:, None], torch.where(types < 0, known - 1, types)), 1).cpu().numpy()
+    windows = torch.cat((x[:, None] % symbols, torch.where(types < 0, known - 1, types)), 1).cpu().numpy()
     seen = seen[1:].cpu().numpy()
     return Observed(
         windows,
         total.cpu().numpy(),
         seen // side % side,
         seen % side == rule.outside,
+        seen // side**2 >= _KINDS,
         changes.cpu().numpy(),
         times.cpu().numpy(),
         solved / problems,
         len(rule.task.alphabet.cell_symbols),
     )
+
+
+def _at_edge(rule: LearnedRule, x: Tensor, state: Tensor, outputs: Tensor) -> Tensor:
+    """Which cells above the lowest row would read as something else if their row went on with one like them."""
+    columns = [0, 0, 1] if rule.places[0] == "left" else [-2, -1, -1]
+    beyond = rule.step(x[:, :, columns], state[:, :, columns])[:, :-1, 1]
+    edge = torch.zeros_like(state)
+    edge[:, :-1, columns[1]] = outputs[beyond] != outputs[state[:, :-1, columns[1]]]
+    return edge
 
 
 def _tally(parts: list[Tensor]) -> tuple[Tensor, Tensor]:
@@ -130,16 +146,17 @@ def _changed(
 ) -> Tensor:
     """In each row, what one cell comes to if another pattern is put on its left and held there."""
     side, device, width = rule.outside + 1, rule.device, x.shape[2]
+    _, left = POSITIONS[rule.places[0]]
     x, now = (torch.stack((part[:, :-1], part[:, 1:]), 2).flatten(0, 1) for part in (x, state))
     row, choose = torch.arange(len(x), device=device), {"generator": generator, "device": device}
-    column = 1 + torch.randint(width - 1, (len(x),), **choose)
+    column = max(0, -left) + torch.randint(width - 1, (len(x),), **choose)
     before = now[row, 0, column]
     shown = state.flatten().bincount(minlength=1)
     usual = (shown >= _USUAL * shown.sum()).nonzero()[:, 0]
-    now[row, 0, column - 1] = usual[torch.randint(len(usual), (len(x),), **choose)]
+    now[row, 0, column + left] = usual[torch.randint(len(usual), (len(x),), **choose)]
     moving = row
     for _ in range(width):
-        part, free = now[moving], torch.arange(width, device=device) >= column[moving, None]
+        part, free = now[moving], left * (torch.arange(width, device=device) - column[moving, None]) <= 0
         after = torch.where(free, rule.step(x[moving], part)[:, 0], part[:, 0])
         changed = (after != part[:, 0]).any(1)
         now[moving, 0] = after

@@ -49,7 +49,7 @@ def alone(network: RuleNetwork, *runs: int) -> RuleNetwork:
 class Rules:
     """The rules of R runs. z [R,N,m] is a function of symbols [R,N] and contexts [R,N,3]."""
 
-    places = PROVABLE
+    places: tuple[str, ...] = PROVABLE
     """Where the neighbours of a context stand, in their order."""
 
     def __init__(self, network: RuleNetwork) -> None:
@@ -95,6 +95,12 @@ class LearnedRule(Rules):
             raise RuleError(f"a rule is one run's, and this network has {network.runs}; take one with `alone`")
         super().__init__(network)
         self._known: Tensor | None = None
+
+    def exchanged(self) -> "LearnedRule":
+        """The same rule as one whose left is its right."""
+        other, (left, right, below) = LearnedRule(self.network), self.places
+        other.places = (right, left, below)
+        return other
 
     def logits(self, x: Tensor, contexts: Tensor, prepared: tuple[Tensor, ...] | None = None) -> Tensor:
         """z [N,m] for symbols x [N] and contexts [N,3]: left, right, below."""

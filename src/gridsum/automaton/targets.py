@@ -34,11 +34,16 @@ class TargetTable:
 def siblings(counts: np.ndarray, changes: np.ndarray) -> np.ndarray:
     """The class of each state [n], of counts [x,left,right,below,own] and changes [n,n].
 
-    Two states share a class if another left neighbour makes one of them the other, and back, and if they also lead the
-    cell to their left to the same state, or one of such a pair, wherever both were seen: else they tell it something.
+    Two states share a class if another left neighbour, or none, makes one of them the other, and back, and if they also
+    lead the cell to their left to the same state, or one of such a pair, wherever both were seen: else they tell it
+    something.
     """
-    own = np.arange(len(changes))
-    changes = changes * (own[:, None] != own)
+    own, border, inside = np.arange(len(changes)), counts[:, -1], counts[:, :-1].sum(1)
+    times = np.minimum(border.sum(-1), inside.sum(-1))
+    changes = changes.copy()
+    for one, other in ((border, inside), (inside, border)):
+        np.add.at(changes, (one.argmax(-1), other.argmax(-1)), times)
+    changes *= own[:, None] != own
     often = changes >= np.maximum(2, NOISE * changes.sum(1, keepdims=True))
     pairs = np.triu(often & often.T)
     return _joined(pairs & _tell_the_same(counts, 2, _joined(pairs)))
@@ -76,6 +81,7 @@ def target_table(behaviour: Behaviour) -> TargetTable:
     allowed = classes[main][..., None] == classes
     seen, choice = pooled * allowed[:, None], total * allowed
     several = ((choice > _SIBLING_SHARE * choice.sum(-1, keepdims=True)) & (choice > 1)).sum(-1) > 1
+    several |= total.any(-1) & ~pooled[:, :-1].any((1, -1)) & (allowed.sum(-1) > 1)  # seen on the border alone
     # How each left neighbour decides among siblings, over all contexts where there is a choice.
     vote = np.einsum("xlrbo,xrb->lo", seen, several.astype(counts.dtype))
     # One that never decides, such as a digit with a carry, counts as those that read like it.
