@@ -78,7 +78,6 @@ OPTIONS = {
     "watch .": "no training run, reproduction or sweep in",
     "serve --port 65536": "from 0 to 65535",
     "serve --port 0 --host 192.0.2.1": "cannot listen on port 0 of 192.0.2.1",
-    "serve --port 0 --model base --model base": "model 'base' is named twice",
 }
 
 

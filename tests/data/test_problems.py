@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gridsum.data.problems import Batch, Space, batch_of, grid_shape, sample
+from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, PAD, Addition
 
@@ -111,10 +111,3 @@ def test_targets_stay_at_the_right_and_a_narrower_grid_loses_only_padding():
 
     batch = Batch(torch.zeros(1, 1, 1, dtype=torch.int64), torch.tensor([[[PAD, PAD, 3, 4]]]))
     assert batch.targets_for(2).tolist() == [[[3, 4]]]
-
-
-def test_grids_have_the_rows_and_columns_of_the_formula_and_hold_the_result():
-    """H = N + F_H + R_H and W = D + F_W + R_W, with N and D the most there can be."""
-    assert grid_shape(Space((1, 4), (1, 10)), (1, 3)) == (5, 13)
-    assert grid_shape(Space((1, 4), (1, 10)), (0, 2), (3, 1)) == (7, 13)
-    assert grid_shape(Space((2000, 2000), (2, 2)), (1, 3)) == (2001, 6)

@@ -8,7 +8,7 @@ examples:
 
 from pathlib import Path
 
-from gridsum.cli.options import Options, Parser, UsageError
+from gridsum.cli.options import Options, Parser
 from gridsum.cli.output import tell
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
@@ -21,8 +21,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     place = Path(options.out)
-    if place.exists() and not place.is_dir():
-        raise UsageError(f"{place} is a file; name a folder")
+    place.mkdir(parents=True, exist_ok=True)
     from gridsum.api.loading import load
     from gridsum.api.networks import PaperModel
     from gridsum.page.site import site

@@ -50,10 +50,7 @@ def run(options: Options) -> int:
     from gridsum.model.store import shipped
 
     limits = Limits(**{limit.name: getattr(options, limit.name) for limit in dataclasses.fields(Limits)})
-    names = options.model or list(shipped())
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"model {twice!r} is named twice; name it once")
+    names = list(dict.fromkeys(options.model or shipped()))
     with listen(options.host, options.port) as listener:
         models = [load(name, device=options.device) for name in names]
         app = create_app(models, limits, Access(tuple(options.host_name), token))

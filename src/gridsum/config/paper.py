@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
-from gridsum.data.problems import Space, grid_shape
+from gridsum.data.problems import Space
 from gridsum.tasks import Task, find
 
 
@@ -82,8 +82,13 @@ class TaskConfig:
         return find(self.name)
 
     def grid(self, space: Space, rows: int = 0, columns: int = 0) -> tuple[int, int]:
-        """The rows and columns of a grid for problems of `space`, with so many rows and columns drawn beside (R)."""
-        return grid_shape(space, (self.spare_rows, self.spare_columns), (rows, columns), self.task)
+        """The rows and columns of a grid for problems of `space`, H = N + F_H + R_H and W = D + F_W + R_W.
+
+        N and D are the most terms and digits, F is spare, and R, `rows` and `columns`, is drawn. It is never too narrow
+        for the result.
+        """
+        height, width = space.terms[1] + self.spare_rows + rows, space.digits[1] + self.spare_columns + columns
+        return height, max(width, space.columns_of(self.task))
 
     def largest_grid(self, space: Space) -> tuple[int, int]:
         """The most rows and columns that can be drawn for problems of `space`."""

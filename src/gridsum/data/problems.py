@@ -19,8 +19,6 @@ from torch import Tensor
 from gridsum.data.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, PAD, Task, find
 
-__all__ = ["Batch", "Space", "batch_of", "extent", "grid_shape", "lay_out", "sample"]
-
 _DEFAULT = find()
 
 
@@ -60,17 +58,6 @@ class Space:
     def columns_of(self, task: Task = _DEFAULT) -> int:
         """The longest result of a task."""
         return task.columns(self.terms[1], self.digits[1])
-
-
-def grid_shape(
-    space: Space, spare: tuple[int, int], drawn: tuple[int, int] = (0, 0), task: Task = _DEFAULT
-) -> tuple[int, int]:
-    """The rows and columns of a grid for problems of `space`: H = N + F_H + R_H, W = D + F_W + R_W.
-
-    N and D are the most terms and digits, `spare` is F and `drawn` is R. It is never too narrow for the result.
-    """
-    rows, columns = space.terms[1] + spare[0] + drawn[0], space.digits[1] + spare[1] + drawn[1]
-    return rows, max(columns, space.columns_of(task))
 
 
 @dataclass(frozen=True)
