@@ -54,28 +54,18 @@ def draw(name: str, space: Space, problems: int, stream: Stream, task: Task = _D
     return lay_out(space, *FAMILIES[name].change(uniform, stream, base), task)
 
 
-def _unchanged(drawn: Drawn, *_: object) -> Drawn:
-    return drawn
-
-
-def _nines_and_one(drawn: Drawn, stream: Stream, base: int) -> Drawn:
-    """9…9 + 1, in either order: one carry through all columns."""
+def _nines_and(other: int, drawn: Drawn, stream: Stream, base: int) -> Drawn:
+    """9…9 + 1, in either order: one carry through all columns; or 9…9 + 0: not a single carry."""
     order = stream.fold(_ORDER).integers(0, 1, drawn.terms.shape[1])
     nines = torch.arange(2, device=order.device) == order[..., None]
     lengths = torch.where(nines, drawn.lengths[..., :1], 1)
-    digits = torch.where(nines[..., None], base - 1, 1).expand_as(drawn.digits)
+    digits = torch.where(nines[..., None], base - 1, other).expand_as(drawn.digits)
     return Drawn(drawn.terms, lengths, digits)
 
 
 def _nines(drawn: Drawn, _: Stream, base: int) -> Drawn:
     """The same 9…9 in every term: the largest carries there are."""
     return Drawn(drawn.terms, drawn.lengths[..., :1].expand_as(drawn.lengths), torch.full_like(drawn.digits, base - 1))
-
-
-def _zero_and_nines(drawn: Drawn, stream: Stream, base: int) -> Drawn:
-    """0 + 9…9, in either order: not a single carry."""
-    drawn = _nines_and_one(drawn, stream, base)
-    return drawn._replace(digits=torch.where(drawn.digits == base - 1, base - 1, 0))
 
 
 def _alternating(drawn: Drawn, stream: Stream, base: int) -> Drawn:
@@ -139,14 +129,14 @@ def _permuted(drawn: Drawn, stream: Stream, _: int) -> Drawn:
 
 
 FAMILIES: dict[str, Family] = {
-    "nines+1": Family(_nines_and_one, 2),
-    "0+nines": Family(_zero_and_nines, 2),
+    "nines+1": Family(partial(_nines_and, 1), 2),
+    "0+nines": Family(partial(_nines_and, 0), 2),
     "nines": Family(_nines),
     "alternating": Family(_alternating, 2),
     "broken": Family(_broken, 2),
     **{f"carry-{columns}": Family(partial(_chain, columns), 2) for columns in CHAINS},
     "leading-zeros": Family(_leading_zeros),
     "zeros": Family(_zeros),
-    "one-term": Family(_unchanged, 1),
+    "one-term": Family(lambda drawn, *_: drawn, 1),
     "permuted": Family(_permuted),
 }
