@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.evaluation.rendering import Table, TableError, to_markdown, to_text
-from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.evaluation.suites import COLLECTIONS, NINES
 from gridsum.evaluation.tables import TABLES, accuracy_text, score_text
 from tests.oracles.records import make_record
 
@@ -41,6 +41,15 @@ def test_comparison() -> None:
     assert table.rows[1] == ("", "mine", "0.999 (0.998–1.000)", "1.0", "1.0 (0.994–1.000)", "1.0")
     assert table.rows[2] == ("2x100", "base", "–", "0.99", "–", "0.99")
     assert table.rows[4] == ("2x602", "base", "1.0 (0.722–1.000)", "0.98", "0.0 (0.000–0.006)", "0.0")
+
+
+@pytest.mark.parametrize(("name", "suite"), [("comparison", "2x15"), ("long-terms", "8x5"), ("ablation", "2x602")])
+def test_rows_of_nines_stand_under_random_digits(name: str, suite: str) -> None:
+    nines = make_record(suite=NINES, sequences_right=320)
+    alone = make_record(model="other", suite=NINES)
+    *_, line = TABLES[name]([make_record(suite=suite), nines, alone]).rows
+    assert line[:2] == (NINES, "base"), "of models that have the table's own suites"
+    assert "0.50" in line[-2]
 
 
 def test_the_caption_says_how_the_numbers_came_about() -> None:
