@@ -10,8 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 _MOST_BYTES = 4.2 * 10**6
-_OF_TORCH = ("torchgen", "functorch", "sympy", "mpmath", "filelock", "fsspec", "networkx", "jinja2", "markupsafe")
-_LIBRARIES = ("torch", *_OF_TORCH, "typing_extensions.py", "numpy", "numpy.libs", "safetensors", "scipy", "scipy.libs")
+_OF_TORCH = ("torchgen", "functorch", "sympy", "mpmath", "fsspec", "networkx", "jinja2", "markupsafe")
+_OF_TORCH += ("typing_extensions.py",)
+_LIBRARIES = ("torch", *_OF_TORCH, "numpy", "numpy.libs", "safetensors", "filelock", "rich", "scipy", "scipy.libs")
 """What gridsum requires, and what that requires; nothing of the extras."""
 
 
