@@ -156,6 +156,16 @@ def test_zero_and_blank_are_siblings_and_nothing_else(seen: Observed):
     assert len(set(classes.tolist())) == CODES - 1
 
 
+def test_what_is_no_pair_tells_others_apart():
+    """0 and 1 change into each other, and 2 and 3. But 2 and 3 lead to 4 and 5: so 0 and 1 differ, too."""
+    counts, changes = np.zeros((1, 7, 7, 7, 6), np.int64), np.zeros((6, 6), np.int64)
+    for one, other in ((0, 1), (2, 3)):
+        changes[one, other] = changes[other, one] = 50
+    for beside, own in ((0, 2), (1, 3), (2, 4), (3, 5)):
+        counts[0, 5, beside, 5, own] = 100
+    assert siblings(counts, changes).tolist() == list(range(6))
+
+
 def test_the_target_table_is_what_the_rule_does(seen: Observed):
     """For every left neighbour, also those that were not seen there."""
     learnt = targets_of(seen)

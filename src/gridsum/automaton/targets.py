@@ -45,8 +45,10 @@ def siblings(counts: np.ndarray, changes: np.ndarray) -> np.ndarray:
         np.add.at(changes, (one.argmax(-1), other.argmax(-1)), times)
     changes *= own[:, None] != own
     often = changes >= np.maximum(2, NOISE * changes.sum(1, keepdims=True))
-    pairs = np.triu(often & often.T)
-    return _joined(pairs & _tell_the_same(counts, 2, _joined(pairs)))
+    kept, pairs = np.triu(often & often.T), None
+    while pairs is None or (kept != pairs).any():  # what is no pair tells others apart
+        pairs, kept = kept, kept & _tell_the_same(counts, 2, _joined(kept))
+    return _joined(pairs)
 
 
 def _joined(pairs: np.ndarray) -> np.ndarray:
