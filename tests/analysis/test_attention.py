@@ -14,7 +14,6 @@ from gridsum.analysis.attention import (
     RuleError,
     clearest,
     head_rules,
-    score_terms,
 )
 from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
@@ -22,6 +21,7 @@ from gridsum.model.runs import generators
 from gridsum.model.store import load
 from gridsum.tasks import Addition
 from tests.figures.conftest import traced as traced_sum
+from tests.oracles.attention import score_terms
 
 ADD = Addition()
 
@@ -39,21 +39,13 @@ def traced(*grids: torch.Tensor) -> Trace:
 
 @pytest.mark.parametrize(("groups", "heads", "query_encoding"), [(4, 4, True), (1, 8, True), (8, 8, False)])
 @pytest.mark.parametrize("size", [(1, 1), (2, 3)])
-def test_each_term_is_its_product_and_the_attention_is_the_softmax_of_their_sum(groups, heads, query_encoding, size):
-    attention, (height, width), wide = layer(groups, heads, query_encoding), size, 16 // heads
+def test_the_attention_is_the_softmax_of_four_terms(groups, heads, query_encoding, size):
+    attention = layer(groups, heads, query_encoding)
     grid = torch.randn(*size, 16, generator=torch.Generator().manual_seed(2))
-    terms = score_terms(attention, grid)
-    assert torch.allclose(terms.sum(0).softmax(0), attention.weights(grid[None, None])[:, 0, 0], atol=1e-6)
-    with torch.no_grad():
-        query, key, _ = attention.project(grid[None, None])[0, 0].chunk(3, -1)
-    s = torch.zeros(16) if attention.query is None else attention.query[0].detach()
-    for i, j, a, b, head in product(range(height), range(width), (-1, 0, 1), (-1, 0, 1), range(heads)):
-        part = slice(wide * head, wide * head + wide)
-        inside = 0 <= i + a < height and 0 <= j + b < width
-        k, q = key[i + a, j + b, part] if inside else torch.zeros(wide), query[i, j, part]
-        r = attention.relative[0, a + 1, b + 1, part].detach()
-        expected = torch.stack([q @ k, s[part] @ k, q @ r, s[part] @ r])
-        assert torch.allclose(terms[:, 3 * (a + 1) + b + 1, i, j, head], expected, atol=1e-5, rtol=1e-4)
+    weights = attention.weights(grid[None, None])[:, 0, 0]
+    for row, column, head in product(range(size[0]), range(size[1]), range(heads)):
+        terms = score_terms(attention, grid, row, column, head)
+        assert torch.allclose(terms.sum(0).softmax(0), weights[:, row, column, head], atol=1e-6)
 
 
 def test_bits_are_those_of_the_attention_counted_cell_by_cell(base, traces):
@@ -82,7 +74,6 @@ def test_bits_are_those_of_the_attention_counted_cell_by_cell(base, traces):
         assert rule.border == pytest.approx((of_mean - of_borders)[rule.head], abs=1e-5)
         assert rule.content == pytest.approx((of_borders - mean_entropy)[rule.head], abs=1e-5)
         assert rule.selectivity == pytest.approx(math.log2(9) - mean_entropy[rule.head], abs=1e-5)
-        assert sum(rule.term_shares) == pytest.approx(1)
         assert rule.mean_attention == pytest.approx(weights.mean(0)[:, rule.head], abs=1e-6)
 
 
@@ -111,7 +102,6 @@ def test_a_head_that_looks_right_whatever_it_sees_is_position_based():
     assert {rule.mean_attention.index(max(rule.mean_attention)) for rule in rules} == {5}, (
         "the middle row, at the right"
     )
-    assert all(rule.term_shares == pytest.approx((0, 0, 0, 1)) for rule in rules)
 
 
 def test_a_head_that_looks_for_a_feature_is_content_based():
@@ -129,7 +119,6 @@ def test_a_head_that_looks_for_a_feature_is_content_based():
     grids[..., 0] = carried.float()
     (rule,) = head_rules(attention, [traced(*grids)])
     assert rule.label == "content-based"
-    assert rule.term_shares == pytest.approx((0, 1, 0, 0))
     assert rule.example.trace == 0
 
 

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from gridsum.model.paper import LocalAttention
+
 
 def project(vector: Tensor, matrices: Tensor) -> Tensor:
     """Each group of `vector` [E] times its own matrix of [g,E/g,E/g], concatenated."""
@@ -39,3 +41,19 @@ def attend(
                 paid.append(weights)
                 result.append(sum(w * v for w, v in zip(weights, values, strict=True)))
     return torch.cat(result).view(height, width, features), torch.stack(paid).view(height, width, heads, -1)
+
+
+def score_terms(attention: LocalAttention, grid: Tensor, row: int, column: int, head: int) -> Tensor:
+    """Q·K, s·K, Q·r and s·r of one head of one cell of a grid [H,W,E], for every neighbour: [4,k²]."""
+    features, margin = grid.shape[-1], attention.kernel // 2
+    part = slice(head * (features // attention.heads), (head + 1) * (features // attention.heads))
+    query, key, _ = attention.project(grid[None, None])[0, 0].chunk(3, -1)
+    s = torch.zeros(features) if attention.query is None else attention.query[0]
+    found = []
+    for a in range(-margin, margin + 1):
+        for b in range(-margin, margin + 1):
+            inside = 0 <= row + a < grid.shape[0] and 0 <= column + b < grid.shape[1]
+            k = key[row + a, column + b, part] if inside else torch.zeros(features)[part]
+            q, r = query[row, column, part], attention.relative[0, a + margin, b + margin, part]
+            found.append(torch.stack([q @ k, s[part] @ k, q @ r, s[part] @ r]))
+    return torch.stack(found, 1).detach()

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image, ImageSequence
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
-from gridsum.analysis.attention import score_terms
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import frames as frames_of
@@ -21,6 +20,7 @@ from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, load, seeds_record
 from gridsum.tasks import Addition
 from tests.browser import DESKTOP, PHONE, Visit, visiting
+from tests.oracles.attention import score_terms
 from tests.oracles.traces import trace_expression
 
 ADD = Addition()
@@ -363,8 +363,7 @@ def terms_in_python(head: int) -> list[list[float]]:
     model, terms = load("base"), tuple(EXAMPLE.split("+"))
     (answer,) = solve(model, [terms])
     grid = trace_expression(model, terms, answer.steps).grids[answer.steps - 1]
-    score = score_terms(model.network.step.attention, grid)
-    return [part[:, 0, -1, head].tolist() for part in score]
+    return score_terms(model.network.step.attention, grid, 0, grid.shape[1] - 1, head).tolist()
 
 
 def test_large_sums_have_an_overview_and_a_window(window: Visit):

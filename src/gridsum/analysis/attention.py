@@ -1,6 +1,6 @@
-"""Which rule an attention head follows: the terms of its score (Eq. 7), and what decides where it looks.
+"""Which rule an attention head follows: what decides where it looks.
 
-The score (Q+s)·(K+r) has four terms. Which of them dominates cannot be read from their size alone: a softmax does
+The score (Q+s)·(K+r) of Eq. 7 has four terms. Which of them dominates cannot be read from their size: a softmax does
 not see what is the same for all neighbours, and hardly sees differences once it has decided. So a head is judged by
 what it does. Over the cells c of a computation (all of them, in all steps) it attends to the neighbour at offset δ
 with weight A_c(δ). Its selectivity, how far it is from looking everywhere alike, is exactly a sum of three parts:
@@ -30,34 +30,12 @@ HeadLabel = Literal["position-based", "content-based", "mixed", "unselective"]
 
 CLEAR_SHARE = 2 / 3
 """A head is named after the part that makes up at least this share of its selectivity."""
-TERMS = ("Q·K", "s·K", "Q·r", "s·r")
 LEAST_SELECTIVITY = 0.1
 """Bits (of log₂ 9 = 3.17 for a 3 × 3 neighbourhood) below which a head looks everywhere alike: no rule to name."""
 
 
 class RuleError(ValueError):
     """Computations that show no rule; the message says what to do."""
-
-
-@torch.no_grad()
-def score_terms(attention: LocalAttention, grid: Tensor) -> Tensor:
-    """(Q+s)·(K+r) = Q·K + s·K + Q·r + s·r on one grid [H,W,E] under a model of one run.
-
-    [4,k²,H,W,h]: each of `TERMS` for every neighbour, cell and head. Outside the grid K is zero. Without a query
-    encoding s, the terms with s are zero.
-    """
-    assert grid.dim() == 3, "one grid [rows, columns, features]"
-    assert attention.relative.shape[0] == 1, "a model of one run"
-    batch = grid[None, None]
-    query, key, _ = attention.project(batch).chunk(3, -1)
-    bias = torch.zeros_like(query) if attention.query is None else attention.query[:, None, None, None].expand_as(query)
-    around = torch.stack(neighbours(key, attention.kernel))
-    encoding = attention.relative.flatten(1, 2).transpose(0, 1)[:, :, None, None, None].expand_as(around)
-
-    def product(a: Tensor, b: Tensor) -> Tensor:
-        return (a * b).unflatten(-1, (attention.heads, -1)).sum(-1)[:, 0, 0]
-
-    return torch.stack([product(a, b) for b in (around, encoding) for a in (query, bias)])
 
 
 class Place(NamedTuple):
@@ -83,9 +61,6 @@ class HeadRule:
     """Ā, over the k² offsets row by row."""
     example: Place
     """Where the rule shows best: the attention nearest to Ā for a position-based head, farthest from it for others."""
-    term_shares: tuple[float, float, float, float]
-    """How much of the score's variance over the neighbours goes along with each of `TERMS` (their covariance with the
-    score over its variance): they sum to 1, and one is negative where it works against the others."""
 
     @property
     def selectivity(self) -> float:
@@ -93,10 +68,11 @@ class HeadRule:
         return self.position + self.border + self.content
 
 
+@torch.no_grad()
 def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadRule]:
     """The rule of every head, in order, on the computations given (of a model of one run)."""
     looked = _collect(attention, traces)
-    weights = looked.scores.softmax(1)
+    weights = looked.weights
     mean = weights.mean(0)
     narrow = math.log2(weights.shape[1])
     position = narrow - _entropy(mean, 0)
@@ -118,7 +94,6 @@ def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadR
                 content=bits[2],
                 mean_attention=tuple(mean[:, head].tolist()),
                 example=looked.places[int(best)],
-                term_shares=looked.shares[head],
             )
         )
     return rules
@@ -146,13 +121,11 @@ def _label(position: float, border: float, content: float) -> HeadLabel:
 class _Looked(NamedTuple):
     """Every cell of every step: C of them."""
 
-    scores: Tensor
+    weights: Tensor
     """[C,k²,h]"""
     borders: Tensor
     """[C], a number for each set of neighbours outside the grid."""
     places: list[Place]
-    shares: list[tuple[float, float, float, float]]
-    """Of each head."""
 
 
 def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
@@ -162,18 +135,13 @@ def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
         outside = torch.stack(neighbours(inside, attention.kernel))[:, 0, 0, :, :, 0] == 0
         number = (outside * 2 ** torch.arange(len(outside), device=outside.device)[:, None, None]).sum(0)
         for step, grid in enumerate(trace.grids[:-1]):
-            parts.append(score_terms(attention, grid).flatten(2, 3).transpose(1, 2).double())
+            weights = attention.weights(grid[None, None])[:, 0, 0]
+            parts.append(weights.flatten(1, 2).transpose(0, 1).double())
             borders.append(number.flatten())
             places += [Place(index, step, *divmod(cell, grid.shape[1])) for cell in range(number.numel())]
     if not places:
         raise RuleError("the computation halts before any step, so no head has looked anywhere; choose another sum")
-    terms = torch.cat(parts, 1)
-    scores = terms.sum(0)
-    # What is added to all neighbours alike is no part of the rule: the softmax does not see it.
-    centred, total = terms - terms.mean(2, keepdim=True), scores - scores.mean(1, keepdim=True)
-    variance = (total**2).sum((0, 1)).clamp(min=torch.finfo(total.dtype).tiny)
-    shares = ((centred * total).sum((1, 2)) / variance).T.tolist()
-    return _Looked(scores, torch.cat(borders), places, [tuple(share) for share in shares])
+    return _Looked(torch.cat(parts), torch.cat(borders), places)
 
 
 def _entropy_by_border(weights: Tensor, borders: Tensor) -> Tensor:

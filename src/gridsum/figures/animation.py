@@ -34,60 +34,50 @@ class Frame(NamedTuple):
     seconds: float
 
 
-class _Scene(NamedTuple):
-    """What a frame shows: what is written above the grid, layer over layer, each in its colour; and words below it."""
-
-    above: tuple[tuple[str, str], ...]
-    cells: list[list[Cell]]
-    below: str
-    seconds: float
-
-
 def animation_frames(trace: "Trace", answer: "Answer") -> Iterator[Frame]:
     """The frames one by one."""
     check_size(trace)
-    for scene in _scenes(trace, answer):
-        yield Frame(_draw(answer, scene, trace.alphabet), scene.seconds)
-
-
-def _scenes(trace: "Trace", answer: "Answer") -> Iterator[_Scene]:
-    asked = answer.expression
+    asked, letters = answer.expression, trace.alphabet
     for count in range(len(trace.symbols) + 1):
         cells = [[Cell(code) for code in row] for row in written(trace, answer.placement, count).symbols.tolist()]
         words, seconds = "an empty grid", _FIRST
         if count:
             action = ACTIONS[int(trace.actions[count - 1].argmax())]
             cells[0][-1] = cells[0][-1]._replace(changed=action != ACTIONS[NOP])
-            words = f"{trace.alphabet[int(trace.symbols[count - 1])]}   {ACTION_MEANINGS[action]}"
-            seconds = _WRITING
-        yield _Scene(((asked, LINE), (asked[:count], INK)), cells, words, seconds)
+            words, seconds = f"{letters[int(trace.symbols[count - 1])]}   {ACTION_MEANINGS[action]}", _WRITING
+        yield Frame(_draw(answer, [(asked, LINE), (asked[:count], INK)], cells, words, letters), seconds)
     readings, halted = cells_of(trace), None if trace.probability is None else trace.probability.cumsum(0).clamp(max=1)
     for n, cells in enumerate(readings):
-        words = f"step {n}   reads {spelled(cells[0], trace.alphabet)}" if n else "before any step"
+        words = f"step {n}   reads {spelled(cells[0], letters)}" if n else "before any step"
         by_now = "" if halted is None else f"   halted: {float(halted[n]):.0%}"
-        yield _Scene(((asked, INK),), cells, words + by_now, _CHANGING if n == 0 or changed(cells) else _IDLE)
+        seconds = _CHANGING if n == 0 or changed(cells) else _IDLE
+        yield Frame(_draw(answer, [(asked, INK)], cells, words + by_now, letters), seconds)
     still = [[cell._replace(changed=False) for cell in row] for row in readings[-1]]
     end = f"stopped by the limit of {steps_of(answer)}" if answer.capped else f"halts after {steps_of(answer)}"
     said = f"{asked}{answer.answer or 'nothing'} {'✓' if answer.correct else '✗'}"
     verdict = "right" if answer.correct else f"wrong, it is {answer.expected}"
-    yield _Scene(((said, RIGHT if answer.correct else WRONG), (asked, INK)), still, f"{end}: {verdict}", _END)
+    above = [(said, RIGHT if answer.correct else WRONG), (asked, INK)]
+    yield Frame(_draw(answer, above, still, f"{end}: {verdict}", letters), _END)
 
 
 @styled
-def _draw(answer: "Answer", scene: _Scene, alphabet: tuple[str, ...]) -> "Image":
+def _draw(
+    answer: "Answer", above: list[tuple[str, str]], cells: list[list[Cell]], below: str, alphabet: tuple[str, ...]
+) -> "Image":
+    """What is written above the grid, layer over layer, each in its colour; the cells; and words below them."""
     from PIL import Image
 
-    rows, columns = len(scene.cells), len(scene.cells[0])
+    rows, columns = len(cells), len(cells[0])
     letters = _LETTER * (len(answer.expression) + max(len(answer.answer), len(answer.expected)) + 2)
     grid_width = _CELL * columns
     width, height = max(grid_width, letters, 3.6) + 2 * _MARGIN, _HEAD + _CELL * rows + _FOOT
     figure = Picture(figsize=(width, height), dpi=_DPI)
-    for text, colour in scene.above:
+    for text, colour in above:
         place = (width - letters) / 2 / width, 1 - _HEAD / 2 / height
         figure.text(*place, text, color=colour, fontsize=16, family="DejaVu Sans Mono", va="center")
     left, bottom = (width - grid_width) / 2 / width, _FOOT / height
-    draw_cells(figure.add_axes((left, bottom, grid_width / width, _CELL * rows / height)), scene.cells, 15, alphabet)
-    figure.text(0.5, _FOOT / 2 / height, scene.below, ha="center", va="center", fontsize=11)
+    draw_cells(figure.add_axes((left, bottom, grid_width / width, _CELL * rows / height)), cells, 15, alphabet)
+    figure.text(0.5, _FOOT / 2 / height, below, ha="center", va="center", fontsize=11)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")

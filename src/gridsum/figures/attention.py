@@ -6,9 +6,9 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
-from gridsum.analysis.attention import TERMS, HeadRule, clearest, head_rules
+from gridsum.analysis.attention import HeadRule, clearest, head_rules
 from gridsum.figures.steps import check_size
-from gridsum.figures.style import INK, LINE, QUIET, SERIES, Picture, bare, square, styled, write
+from gridsum.figures.style import INK, LINE, SERIES, Picture, bare, square, styled, write
 from gridsum.model.paper import LocalAttention
 from gridsum.tasks import PAD
 
@@ -97,6 +97,4 @@ def _draw_parts(axes: Axes, rule: HeadRule) -> None:
     axes.invert_yaxis()
     axes.set_xlim(0, max(*parts.values(), 0.1) * 1.3)
     axes.set_title("what decides it, in bits")
-    shares = ", ".join(f"{name} {share:.2f}" for name, share in zip(TERMS, rule.term_shares, strict=True))
-    axes.set_xlabel(f"shares in the score:\n{shares}", fontsize=7, color=QUIET, loc="left")
     axes.tick_params(labelsize=7.5)
