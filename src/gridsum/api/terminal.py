@@ -37,7 +37,7 @@ def draw(trace: "Trace", width: int | None = None) -> str:
     start, rules = seen(placed, placed_letters), f"{answer.halting} halting, {answer.placement} placement, model "
     lines = [
         shortened(answer.expression, width),
-        rules + _end_of(trace.model.name, max(width - len(rules), _MODEL_NAME)),
+        rules + shortened(trace.model.name, max(width - len(rules), _MODEL_NAME)),
         f"{BLANK} blank   > row of the answer   [ ] changed in this step",
     ]
     if any(UNSURE in row for row in start):
@@ -94,7 +94,3 @@ def _kept(count: int, most: int) -> list[int]:
         return list(range(count))
     first = (most - 1) // 2
     return [*range(first), -1, *range(count - (most - 1 - first), count)]
-
-
-def _end_of(path: str, room: int) -> str:
-    return path if len(path) <= room else ELIDED + path[len(path) - max(1, room - 1) :]
