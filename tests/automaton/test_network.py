@@ -67,7 +67,11 @@ def test_a_step_is_the_same_whether_answers_are_kept_or_not(seed: int, monkeypat
     generator = torch.Generator().manual_seed(seed)
     x = torch.randint(EMPTY_CELL + 1, (5, 4, 6), generator=generator)
     state = torch.randint(2**SMALL.bits, x.shape, generator=generator)
-    rule = LearnedRule(RuleNetwork(SMALL, [seed]))
-    kept = rule.step(x, state)
+    network = RuleNetwork(SMALL, [seed])
+    rule = LearnedRule(network)
+    few = rule.step(x, torch.zeros_like(x))
+    kept = rule.step(x, state)  # with states that were not met before
     monkeypatch.setattr("gridsum.automaton.rule._KEPT", 0)
+    rule = LearnedRule(network)
+    assert torch.equal(rule.step(x, torch.zeros_like(x)), few)
     assert torch.equal(rule.step(x, state), kept)

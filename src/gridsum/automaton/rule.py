@@ -31,8 +31,8 @@ _AT_ONCE = 1 << 16
 _SHAPES = ((1, 4, 10), (1, 2, 20), (5, 8, 6), (2, 3, 3))
 _SUMS = 2000
 _RARE = 1e-4
-# What a kept answer holds before it is known, and how many answers are kept: those of 10 bits are too many.
-_UNKNOWN, _KEPT = -1, 1 << 30
+# What stands for what is not known yet, and how many answers are kept at most.
+_UNKNOWN, _KEPT = -1, 1 << 29
 
 
 class RuleError(ValueError):
@@ -94,7 +94,11 @@ class LearnedRule(Rules):
         if network.runs != 1:
             raise RuleError(f"a rule is one run's, and this network has {network.runs}; take one with `alone`")
         super().__init__(network)
-        self._known: Tensor | None = None
+        # States are numbered as they are met, outside first; answers are kept by these numbers, for so many a side.
+        self._met = torch.tensor([self.outside], device=self.device)
+        self._numbers = torch.full((self.outside + 1,), _UNKNOWN, device=self.device)
+        self._numbers[self.outside] = 0
+        self._side, self._known = 0, torch.empty(0, dtype=torch.int16, device=self.device)
 
     def exchanged(self) -> "LearnedRule":
         """The same rule as one whose left is its right."""
@@ -119,15 +123,14 @@ class LearnedRule(Rules):
     @torch.no_grad()
     def step(self, x: Tensor, state: Tensor) -> Tensor:
         """Whole grids [B,H,W] of symbols and states, one step on."""
-        side = self.outside + 1
-        left, right, below = around(state, self.outside, self.places)
-        key = ((x * side + left) * side + right) * side + below
-        contexts = len(self.task.alphabet.cell_symbols) * side**3
-        if contexts > _KEPT:
+        fresh = state[self._numbers[state] < 0].unique()
+        if len(fresh):
+            self._meet(fresh)
+        left, right, below = around(self._numbers[state], 0, self.places)
+        key = ((x * self._side + left) * self._side + right) * self._side + below
+        if not len(self._known):
             asked, where = key.unique(return_inverse=True)
             return self._follow(asked)[where]
-        if self._known is None:
-            self._known = torch.full((contexts,), _UNKNOWN, dtype=torch.int16, device=self.device)
         after = self._known[key]
         unknown = key[after == _UNKNOWN].unique()
         if len(unknown):
@@ -135,11 +138,23 @@ class LearnedRule(Rules):
             after = self._known[key]
         return after.long()
 
+    def _meet(self, fresh: Tensor) -> None:
+        """Number these states, and make room for their answers; with too many states, none are kept."""
+        self._numbers[fresh] = len(self._met) + torch.arange(len(fresh), device=self.device)
+        self._met = torch.cat((self._met, fresh))
+        before, met, symbols = self._side, len(self._met), len(self.task.alphabet.cell_symbols)
+        if met > before:
+            most = int((_KEPT / symbols) ** (1 / 3))
+            self._side = max(met, min(met + met // 4, self.outside + 1, most))
+            known = self._known.new_full([symbols, *[self._side if met <= most else 0] * 3], _UNKNOWN)
+            if len(self._known) and len(known.view(-1)):
+                known[:, :before, :before, :before] = self._known.view(symbols, before, before, before)
+            self._known = known.view(-1)
+
     def _follow(self, key: Tensor) -> Tensor:
         """The states after contexts that are written as one number each."""
-        side = self.outside + 1
-        contexts = torch.stack((key // side**2 % side, key // side % side, key % side), 1)
-        return self(key // side**3, contexts)
+        contexts = torch.stack((key // self._side**2 % self._side, key // self._side % self._side, key % self._side), 1)
+        return self(key // self._side**3, self._met[contexts])
 
     def rest(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The states [B,H,W] that grids come to, and which of them [B] are at rest."""
