@@ -66,7 +66,7 @@ def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Iterator
         terms, rows, columns, few = _GRIDS[part % len(_GRIDS)]
         space = Space((1, min(terms, rule.task.most_terms or terms)), config.digits)
         stream = Stream.of_seeds([seed], rule.device).fold(part)
-        batch = sample(space, round(more * config.problems) // parts, stream, few, rule.task)
+        batch = sample(space, max(1, round(more * config.problems) // parts), stream, few, rule.task)
         height, width = space.terms[1] + rows, max(space.columns_of(rule.task), space.digits[1] + 1) + columns
         yield cells(batch.symbols[0], actions, height, width), batch.targets_for(width)[0]
 

@@ -39,15 +39,15 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def load_checkpoint(folder: Path) -> Checkpoint | None:
-    """The last checkpoint, or None where the run ended before its first."""
+    """The last checkpoint, or None where there is none any more."""
     try:
         held, about = unseal(folder / CHECKPOINT, _FORMAT)
     except FileNotFoundError:
         return None
     except SealError as error:
         raise FolderError(
-            f"{folder / CHECKPOINT} is damaged ({error}); put it back from a copy, or remove it: resuming then begins "
-            "anew, and --start-from takes the weights without the optimiser's moments"
+            f"{folder / CHECKPOINT} is damaged ({error}); put it back from a copy, or remove it and train in "
+            "another folder: --start-from takes these weights, without the optimiser's moments"
         ) from None
     del about["format"]
     return Checkpoint(tensors=held, **about)

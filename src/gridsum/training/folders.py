@@ -13,7 +13,7 @@ if it had not been. One process at a time works in a folder.
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -97,26 +97,17 @@ def difference(config: Any, there: Any, *may_differ: str) -> str | None:
     return None
 
 
-def take_up(
-    folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor], warn: Callable[[str], None]
-) -> Checkpoint | None:
-    """The checkpoint to go on from, if it is of these runs, and logs cut back to it; None where there is none yet.
+def take_up(folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor]) -> Checkpoint:
+    """The checkpoint to go on from, if it is of these runs, and logs cut back to it.
 
-    `state` has tensors of the names, shapes and types that the fleet has. A run that began from another's weights does
-    not begin anew from random ones.
+    `state` has tensors of the names, shapes and types that the fleet has.
     """
     checkpoint = load_checkpoint(folder)
     if checkpoint is None:
-        if start := _read_setup(folder)[2]:
-            raise FolderError(
-                f"{folder} began from the weights of {start.get('model')}, and its checkpoint is missing; start again "
-                "with --start-from in another folder"
-            )
-        if any((seed_folder(folder, seed) / WEIGHTS).exists() for seed in seeds):
-            warn(f"{folder} has no checkpoint to go on from, so its training begins anew")
-        for seed in seeds:
-            write_atomically(_log(folder, seed), b"")
-        return None
+        raise FolderError(
+            f"the checkpoint of {folder} is missing; put it back from a copy, or train in another folder: "
+            "--start-from takes these weights, without the optimiser's moments"
+        )
     check_fits(folder, checkpoint, seeds, state)
     for seed in seeds:
         length, checksum = checkpoint.logs.get(str(seed), (0, None))
@@ -130,7 +121,7 @@ def take_up(
 def write_setup(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None = None) -> None:
     """Of a training run that goes on, what it began from stays."""
     if (folder / _CONFIG).exists():
-        start = _read_setup(folder)[2]
+        start = json.loads((folder / _CONFIG).read_text()).get("start")
     setup = {"seeds": list(seeds), **({"start": start} if start else {}), **json.loads(to_json(config))}
     write_atomically(folder / _CONFIG, json.dumps(setup | {_CHECKSUM: _checksum(setup)}, indent=2).encode())
 
@@ -142,15 +133,12 @@ def _checksum(content: dict[str, Any] | bytes) -> str:
 
 def read_setup(folder: Path) -> tuple[Any, tuple[int, ...]]:
     """The configuration and seeds of an existing training folder."""
-    return _read_setup(folder)[:2]
-
-
-def _read_setup(folder: Path) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
     path = folder / _CONFIG
     try:
         data = json.loads(path.read_text())
         as_written = data.pop(_CHECKSUM, None) in (None, _checksum(data))
-        seeds, start = tuple(int(seed) for seed in data.pop("seeds")), dict(data.pop("start", {}))
+        seeds = tuple(int(seed) for seed in data.pop("seeds"))
+        data.pop("start", None)  # for whoever reads the file
     except FileNotFoundError:
         raise FolderError(f"no training run to resume in {folder}; start one without --resume") from None
     except _UNREADABLE as error:
@@ -161,7 +149,7 @@ def _read_setup(folder: Path) -> tuple[Any, tuple[int, ...], dict[str, Any]]:
     if not as_written:
         raise FolderError(f"{path} is not as it was written; put it back from a copy, or remove its {_CHECKSUM}")
     try:
-        return read_config(data), seeds, start
+        return read_config(data), seeds
     except ConfigError as error:
         raise FolderError(f"{path}: {error}") from None
 

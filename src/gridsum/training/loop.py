@@ -24,7 +24,7 @@ from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory
 from gridsum.ops.devices import Replayed, describe, on_gpu
 from gridsum.ops.forms import served
-from gridsum.training.checkpoints import Checkpoint, drop_checkpoint, load_moments, save_checkpoint
+from gridsum.training.checkpoints import Checkpoint, load_moments, save_checkpoint
 from gridsum.training.folders import (
     FolderError,
     append_metrics,
@@ -136,13 +136,11 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
         check_free(folder)
     clear_leftovers(folder)
     if resume:
-        checkpoint = take_up(folder, fleet.seeds, fleet.state(), warn)
-        if checkpoint is not None:
-            fleet.take_up(checkpoint)
+        fleet.take_up(take_up(folder, fleet.seeds, fleet.state()))
+        if fleet.epoch:
             fleet.save_weights(folder)  # those that are not of the checkpoint are made anew
         write_setup(folder, fleet.config, fleet.seeds)
         return
-    drop_checkpoint(folder)
     began = None
     if start is not None:
         kept = fleet.begin_from(start)
@@ -150,10 +148,8 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
             warn(f"{start.name} comes without the optimiser's moments, so they begin at zero")
         trained = start.config.training.epochs_in_all
         began = {"model": start.name, "seeds": list(start.seeds), "epochs": trained, "moments": kept}
-        save_checkpoint(folder, fleet.checkpoint())  # resuming must not depend on the weights it began from
+    save_checkpoint(folder, fleet.checkpoint())  # resuming depends on no other weights, and never begins anew
     create(folder, fleet.config, fleet.seeds, began)  # a folder without a configuration holds no training yet
-    if start is not None:
-        fleet.save_weights(folder)
 
 
 def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) -> None:
