@@ -68,7 +68,7 @@ def measure(name: str, source: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_here(name: str, source: argparse.Namespace) -> dict[str, Any]:
-    from gridsum.automaton.run import Run, grid_size, most_steps, read
+    from gridsum.automaton.run import Run, grid_size
     from gridsum.automaton.solve import solve
     from gridsum.tasks import find
 
@@ -77,8 +77,8 @@ def measure_here(name: str, source: argparse.Namespace) -> dict[str, Any]:
     solve(table, ("12", "34"))
     before = _memory_afresh()
     clock, processor = time.perf_counter(), time.process_time()
-    found = Run(table, terms)
-    found.advance(most_steps(found.size))
+    found = Run.of(table, terms)
+    found.advance()
     seconds, busy = time.perf_counter() - clock, time.process_time() - processor
     size = grid_size(len(terms), max(map(len, terms)))
     memory = _memory("VmHWM") - before
@@ -88,9 +88,9 @@ def measure_here(name: str, source: argparse.Namespace) -> dict[str, Any]:
         "processor_seconds": busy,
         "bytes_a_cell": memory / (size.height * size.width),
         "cells": size.height * size.width,
-        "steps": found.steps,
+        "steps": int(found.steps[0]),
         "cells_computed": found.cells_computed,
-        "right": read(table, found.top_row) == find().answer(terms),
+        "right": found.read() == [find().answer(terms).encode()],
     }
 
 

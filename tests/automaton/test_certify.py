@@ -128,8 +128,8 @@ def test_grids_steps_and_reading_are_those_of_gridsum(theorem: Path):
     table = shipped()
     text, wanted = [certify.as_coq(table, prove(table).certificate).split("Lemma")[0]], []
     for terms in (("0",), ("99", "1"), ("007", "46", "950"), ("5", "5", "0", "12")):
-        run = Run(table, terms)
-        height, width = run.size
+        run = Run.of(table, terms)
+        height, width = run.symbols.shape
         digits = "; ".join("[" + "; ".join(term) + "]" for term in terms)
         cells = f"symbols the_rule {height} {width} (render [{digits}])"
         grid = f"map (fun i => map (%s i) (rev (seq 0 {width}))) (rev (seq 0 {height}))"

@@ -42,7 +42,7 @@ def test_every_state_is_the_networks(seed: int, expression: str):
     # An untrained network also places symbols at random, which is no matter here.
     table = dataclasses.replace(LearnedRule(network).table(range(2**SMALL.bits)), actions=USUAL_ACTIONS)
     terms = ADD.parse(expression)
-    symbols = torch.tensor(Run(table, terms).symbols.astype(int))
+    symbols = torch.tensor(Run.of(table, terms).symbols.astype(int))
     expected = network_states(network, symbols, STEPS)
     found = [[[table.states[code] for code in row] for row in state.tolist()] for state in frames(table, terms, STEPS)]
     found += [found[-1]] * (STEPS + 1 - len(found))  # at rest
@@ -56,7 +56,7 @@ def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
     table, terms = shipped_rule("exact"), ADD.parse(expression)
     assert table is not None
     found = [[[table.states[code] for code in row] for row in state.tolist()] for state in frames(table, terms, 10_000)]
-    symbols = torch.tensor(Run(table, terms).symbols.astype(int))
+    symbols = torch.tensor(Run.of(table, terms).symbols.astype(int))
     assert len(found) > 1
     assert network_states(network, symbols, len(found)) == [*found, found[-1]]
 

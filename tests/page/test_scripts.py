@@ -80,7 +80,7 @@ def test_steps_of_a_large_sum_are_found_again_in_any_order(node: Node):
     assert steps == solve(TABLE, ("9" * 20_000, "1")).steps > 20_000
     assert every > 1
     for n, states in zip(wanted, found, strict=True):
-        run = Run(TABLE, ("9" * 20_000, "1"))
+        run = Run.of(TABLE, ("9" * 20_000, "1"))
         run.advance(n)
         assert base64.b64decode(states) == run.grid.tobytes()
 

@@ -101,7 +101,7 @@ class Trace:
         if self.states is not None:
             from gridsum.automaton.run import Run
 
-            symbols = Run(self.model.table, self.terms).symbols  # type: ignore[attr-defined]
+            symbols = Run.of(self.model.table, self.terms).symbols  # type: ignore[attr-defined]
             return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.equals_symbol], BLANK]
         from gridsum.analysis.placement import written
 

@@ -1,12 +1,12 @@
-"""A rule run on a sum: every cell changes at once, step by step, until no cell changes any more.
+"""A rule run on sums: every cell changes at once, step by step, until no cell changes any more.
 
 `frames` computes all cells at every step, as a rule is defined. `Run` comes to the same frames, in as many steps,
-without computing cells where nothing can change.
+without computing cells where nothing can change, of one sum or of many.
 """
 
-import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,15 +20,19 @@ _FEW, _SPARSE = 40, 12
 # What stays in a processor's cache.
 _CHUNK = 1 << 15
 # Above so many cells a sum may be too large for the memory; and the bytes that a cell takes.
-_LARGE, _BYTES = 10**6, 20
+LARGE, _BYTES = 10**6, 20
 _DEFAULT = find()
+_NEWLINE = ord("\n")
+# What placement does with the end of a line, beside the actions of a table.
+_END = SKIP + 1
 
 
 class GridSize(NamedTuple):
-    height: int
-    width: int
+    height: Any
+    width: Any
 
 
+@lru_cache(maxsize=4096)
 def grid_size(terms: int, digits: int, task: Task = _DEFAULT) -> GridSize:
     """The grid for `terms` terms of up to `digits` digits: a row below them, and a column beside the result."""
     return GridSize(terms + 1, max(task.columns(terms, digits), digits + 1) + 1)
@@ -38,23 +42,28 @@ def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
     """The grid of a sum, refused if memory is not enough for it."""
     size = grid_size(len(terms), task.longest(terms), task)
     cells = size.height * size.width
-    if cells > _LARGE:
+    if cells > LARGE:
         check_bytes(f"a grid of {size.height:,} rows × {size.width:,} columns", _BYTES * cells, memory_limit())
     return size
 
 
-def most_steps(size: GridSize) -> int:
+def most_steps(size: GridSize) -> Any:
     """A limit that no proved rule reaches: twice as many steps as there are cells, and a few for the smallest."""
     return 2 * size.height * size.width + 16
+
+
+def line_of(terms: Sequence[str], task: Task) -> bytes:
+    """A sum as placement reads it, but for the closing `=`."""
+    return task.render(terms).removesuffix("=").encode()
 
 
 def frames(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> Iterator[np.ndarray]:
     """The state of every cell [H,W] before any step and after each one, until rest or the limit on steps.
 
-    This is what a rule is: all cells are computed at every step. `solve` must come to the same.
+    This is what a rule is: all cells are computed at every step. `Run` must come to the same.
     """
     size = size_of(terms, table.task)
-    symbols, grid, before = Run(table, terms, size).symbols, np.zeros(size, np.uint8), None
+    symbols, grid, before = Run.of(table, terms).symbols, np.zeros(size, np.uint8), None
     for _ in range((most_steps(size) if limit is None else limit) + 1):
         if before is not None and np.array_equal(grid, before):
             break
@@ -63,82 +72,136 @@ def frames(table: RuleTable, terms: Sequence[str], limit: int | None = None) -> 
         before, grid = grid, table.steps[symbols, around[:-1, :-2], around[:-1, 2:], around[1:, 1:-1]]
 
 
-def read(table: RuleTable, states: bytes) -> str:
-    """What a row of states says; blanks are left out."""
-    blank = bytes(state for state, symbol in enumerate(table.outputs) if symbol == PAD)
-    letters = "".join(table.task.alphabet.symbols[symbol] for symbol in table.outputs).encode()
-    return states.translate(letters.ljust(256), blank).decode()
-
-
-def placed(table: RuleTable, terms: Sequence[str], size: GridSize) -> list[bytes]:
-    """The rows of the grid from the top, as the placement's actions write a sum: a character for each cell.
-
-    A symbol is written at the right end of the top row, which moves left, or pushes all rows down and begins a new
-    top row, or is skipped. What moves over the left or the lower border is lost.
-    """
-    text, letters = table.task.render(terms).encode(), table.task.alphabet.symbols
-    skipped, openers = (
-        bytes(ord(letters[symbol]) for symbol, done in enumerate(table.actions) if done == action)
-        for action in (SKIP, OPEN)
-    )
-    text = text.translate(None, skipped)
-    if b"=" in text:
-        raise TableError("this rule's placement writes '=' onto the grid, and no cell of it can hold one")
-    rows = re.split(b"(?=[" + re.escape(openers) + b"])", text) if openers else [text]
-    rows = [row[-size.width :].rjust(size.width) for row in reversed(rows[-size.height :])]
-    return rows + [b" " * size.width] * (size.height - len(rows))
-
-
 class Run:
-    """A rule at work on one sum: only where something has just changed, as a step depends on nothing else.
+    """A rule at work on sums, each a line: only where something has just changed, as a step depends on nothing else.
 
-    The grid lies flat, row after row, with a place that is not a cell behind each row and rows of such places above
-    and below. So every cell has a left, a right and a lower neighbour, at the same distances: −1, +1 and `stride`.
+    The grids lie flat one behind the other, row after row, the lowest first. What is no cell stays `outside`: a place
+    behind each row, all that is left of a narrow grid, a row before and behind each grid. So every cell has a left, a
+    right and a lower neighbour, at the same distances: −1, +1 and −`stride`.
     """
 
-    def __init__(self, table: RuleTable, terms: Sequence[str], size: GridSize | None = None) -> None:
-        self.size = size or size_of(terms, table.task)
-        self.steps = 0
-        self.cells_computed = 0
-        height, width = self.size
-        self.stride = stride = width + 1
+    def __init__(self, table: RuleTable, lines: Sequence[bytes], sizes: np.ndarray) -> None:
+        """`sizes` [N,2] are those of the grids."""
         self._table, self._side = table, table.outside + 1
-        self._symbols = _flat_symbols(table, terms, self.size)
-        border = bytes([table.outside]) * stride
-        self._states = bytearray(border + (bytes(width) + border[:1]) * height + border)
+        self.sizes = height, width = GridSize(*sizes.T)
+        self.steps = np.zeros(len(height), np.int64)
+        self.capped = np.zeros(len(height), bool)
+        """Whether a sum was ended by its limit."""
+        self.cells_computed = 0
+        self.stride = stride = int(width.max()) + 1
+        behind = np.cumsum(height + 1)  # the row behind each grid
+        self._top = behind - 1
+        wide = np.append(0, np.repeat(width, height + 1))
+        wide[behind] = 0
+        self._owner = np.append(0, np.repeat(np.arange(len(height)), height + 1))
+        cells = self._right_ends(wide)
+        symbols = np.full(cells.shape, len(table.steps), np.uint8)
+        symbols[cells] = table.task.alphabet.empty_cell
+        self._place(b"\n".join((*lines, b"")), symbols)
+        states = np.full(cells.shape, table.outside, np.uint8)
+        states[cells] = 0
+        self._symbols, self._states = symbols.tobytes(), bytearray(states)
         # What changed in the last step. At the first step every cell is computed.
-        self._changed = np.arange(stride, (height + 1) * stride)
+        self._changed = np.arange(stride, len(self._states) - stride)
 
-    @property
-    def at_rest(self) -> bool:
-        return not len(self._changed)
+    @classmethod
+    def of(cls, table: RuleTable, terms: Sequence[str]) -> "Run":
+        """One sum."""
+        return cls(table, [line_of(terms, table.task)], np.array([size_of(terms, table.task)]))
+
+    def _right_ends(self, lengths: np.ndarray) -> np.ndarray:
+        """Which places [rows,stride] are one of so many cells at the right end of their row."""
+        place = np.arange(self.stride)
+        found = place >= self.stride - 1 - lengths[:, None]
+        found[:, -1] = False
+        return found
+
+    def _place(self, text: bytes, symbols: np.ndarray) -> None:
+        """Write sums onto the grid as the placement's actions do.
+
+        A symbol is written at the right end of the top row, which moves left, or pushes all rows down and begins a new
+        top row, or is skipped. What moves over the left or the lower border is lost.
+        """
+        alphabet = self._table.task.alphabet
+        if self._table.actions[alphabet.equals_symbol] != SKIP:
+            raise TableError("this rule's placement writes '=' onto the grid, and no cell of it can hold one")
+        does, number = np.full(256, _END, np.uint8), np.zeros(256, np.uint8)
+        does[[ord(symbol) for symbol in alphabet.symbols]] = self._table.actions
+        number[[ord(symbol) for symbol in alphabet.cell_symbols]] = np.arange(len(alphabet.cell_symbols))
+        text = text.translate(None, np.flatnonzero(does == SKIP).astype(np.uint8).tobytes())
+        done, held = (np.frombuffer(text.translate(part.tobytes()), np.uint8) for part in (does, number))
+        cuts = np.flatnonzero(done >= OPEN)  # where a row of symbols ends, and the next begins
+        ends = done[cuts] == _END
+        begin = np.append(0, cuts[:-1] + ends[:-1])
+        owner = np.cumsum(ends) - ends
+        later = np.flatnonzero(ends)[owner] - np.arange(len(cuts))
+        lengths = np.where(later < self.sizes.height[owner], np.minimum(cuts - begin, self.sizes.width[owner]), 0)
+        kept = done != _END
+        for one in np.flatnonzero(lengths < cuts - begin):
+            kept[begin[one] : cuts[one] - lengths[one]] = False
+        written = np.zeros(len(symbols), np.int64)
+        written[(self._top[owner] - later)[lengths > 0]] = lengths[lengths > 0]
+        symbols[self._right_ends(written)] = held[kept]
 
     @property
     def grid(self) -> np.ndarray:
-        """The state of every cell [H,W]."""
-        rows = np.frombuffer(bytes(self._states), np.uint8).reshape(-1, self.stride)
-        return rows[1:-1, :-1]
+        """The state of every cell [H,W] of a single sum."""
+        return self._rows(self._states)[-2:0:-1, :-1]
 
     @property
     def symbols(self) -> np.ndarray:
-        """The symbol of every cell [H,W]."""
-        return np.frombuffer(self._symbols, np.uint8).reshape(-1, self.stride)[1:-1, :-1]
+        """The symbol of every cell [H,W] of a single sum."""
+        return self._rows(self._symbols)[-2:0:-1, :-1]
 
-    @property
-    def top_row(self) -> bytes:
-        return bytes(self._states[self.stride : 2 * self.stride - 1])
+    def _rows(self, flat: bytes | bytearray) -> np.ndarray:
+        return np.frombuffer(bytes(flat), np.uint8).reshape(-1, self.stride)
 
-    def advance(self, until: int) -> None:
-        """Step after step until rest, or until `until` steps are done. The step that changes nothing is not counted."""
-        while not self.at_rest and self.steps < until:
-            low = max(self.stride, int(self._changed.min()) - self.stride)
-            high = min((self.size.height + 1) * self.stride, int(self._changed.max()) + 2)
-            if len(self._changed) * _SPARSE < high - low and len(self._changed) <= _FEW:
-                self._walk(until)
-                continue
-            dense = len(self._changed) * _SPARSE >= high - low
-            self._changed = self._sweep(low, high) if dense else self._pick()
-            self.steps += not self.at_rest
+    def read(self) -> list[bytes]:
+        """What the top rows say; blanks are left out."""
+        letters = np.zeros(256, np.uint8)
+        for state, symbol in enumerate(self._table.outputs):
+            letters[state] = 0 if symbol == PAD else ord(self._table.task.alphabet.symbols[symbol])
+        tops = letters.take(self._rows(self._states)[self._top])
+        tops[:, -1] = _NEWLINE
+        return tops.tobytes().translate(None, b"\0").splitlines()
+
+    def advance(self, limit: int | None = None) -> None:
+        """Step after step until all are at rest, or a sum has come to its limit on steps (default: `most_steps`).
+
+        The step that changes nothing is not counted.
+        """
+        limits = most_steps(self.sizes) if limit is None else np.full(len(self.steps), limit)
+        most, least, ended = 0, int(limits.min()), False
+        while len(self._changed):
+            if most >= least:
+                self.capped |= self._going() & (self.steps >= limits)
+                self._changed = self._changed[~self.capped[self._owners()]]
+                ended = bool(self.capped.any())
+                if not len(self._changed):
+                    break
+            low = max(self.stride, int(self._changed.min()) - 1)
+            high = min(len(self._states) - self.stride, int(self._changed.max()) + self.stride + 1)
+            # A sum that was ended must stay as it is.
+            dense = len(self._changed) * _SPARSE >= high - low and not ended
+            if dense or len(self._changed) > _FEW:
+                self._changed = self._sweep(low, high) if dense else self._pick()
+                self.steps[self._going()] += 1
+                most += 1
+            else:
+                owners = self._owners()
+                rest = [self._walk(one, self._changed[owners == one], int(limits[one])) for one in set(owners.tolist())]
+                self._changed, most = np.concatenate(rest), int(self.steps.max())
+
+    def _owners(self) -> np.ndarray:
+        """The sum of each place that has changed."""
+        return self._owner[self._changed // self.stride]
+
+    def _going(self) -> np.ndarray:
+        """Whether anything has changed in each sum."""
+        going = np.zeros(len(self.steps), bool)
+        # Of a single sum so many places may have changed that looking for the owner of each would take its time.
+        going[self._owners() if len(going) > 1 else slice(len(self._changed))] = True
+        return going
 
     def _sweep(self, low: int, high: int) -> np.ndarray:
         """One step of all cells from `low` to `high`, and which of them have changed."""
@@ -146,7 +209,7 @@ class Run:
         new = np.empty(high - low, np.uint8)
         for start in range(low, high, _CHUNK):
             stop = min(high, start + _CHUNK)
-            around = (states[start + distance : stop + distance] for distance in (-1, 1, self.stride))
+            around = (states[start + distance : stop + distance] for distance in (-1, 1, -self.stride))
             new[start - low : stop - low] = self._after(symbols[start:stop], *around)
         self.cells_computed += high - low
         changed = low + np.flatnonzero(new != states[low:high])
@@ -164,23 +227,23 @@ class Run:
     def _pick(self) -> np.ndarray:
         """One step of the neighbours of what has changed, and which of them have changed."""
         states, symbols = np.frombuffer(self._states, np.uint8), np.frombuffer(self._symbols, np.uint8)
-        near = np.concatenate([self._changed + distance for distance in (-1, 1, -self.stride)])
+        near = np.concatenate([self._changed + distance for distance in (-1, 1, self.stride)])
         near.sort()
         near = near[np.diff(near, prepend=-1) != 0]  # each once; np.unique takes ten times as long
-        new = self._after(symbols[near], *(states[near + distance] for distance in (-1, 1, self.stride)))
+        new = self._after(symbols[near], *(states[near + distance] for distance in (-1, 1, -self.stride)))
         changed = new != states[near]
         states[near[changed]] = new[changed]
         self.cells_computed += len(near)
         return near[changed]
 
-    def _walk(self, until: int) -> None:
-        """Steps in which few cells change, such as those of one carry on its way, in plain Python."""
+    def _walk(self, one: int, places: np.ndarray, limit: int) -> np.ndarray:
+        """Steps of one sum in which few cells change, such as those of a carry on its way, in plain Python."""
         states, symbols, stride, side = self._states, self._symbols, self.stride, self._side
         rule = self._table.flat_bytes
         square, cube = side**2, side**3
-        changed: list[int] = self._changed.tolist()
-        while changed and self.steps < until and len(changed) <= 2 * _FEW:
-            near = {place + distance for place in changed for distance in (-1, 1, -stride)}
+        changed, steps = places.tolist(), int(self.steps[one])
+        while changed and steps < limit and len(changed) <= 2 * _FEW:
+            near = {place + distance for place in changed for distance in (-1, 1, stride)}
             news = [
                 (place, new)
                 for place in near
@@ -190,21 +253,14 @@ class Run:
                         symbols[place] * cube
                         + states[place - 1] * square
                         + states[place + 1] * side
-                        + states[place + stride]
+                        + states[place - stride]
                     ]
                 )
             ]
             for place, new in news:
                 states[place] = new
             changed = [place for place, _ in news]
-            self.steps += bool(changed)
+            steps += bool(changed)
             self.cells_computed += len(near)
-        self._changed = np.array(changed, np.intp)
-
-
-def _flat_symbols(table: RuleTable, terms: Sequence[str], size: GridSize) -> bytes:
-    """The symbols of a grid as it lies flat; where there is no cell stands one symbol more, which stays outside."""
-    symbols = "".join(table.task.alphabet.cell_symbols) + "#"
-    border = b"#" * (size.width + 1)
-    flat = border + b"".join(row + b"#" for row in placed(table, terms, size)) + border
-    return flat.translate(bytes.maketrans(symbols.encode(), bytes(range(len(symbols)))))
+        self.steps[one] = steps
+        return np.array(changed, np.intp)

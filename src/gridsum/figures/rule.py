@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from gridsum.automaton.meaning import Meaning, Sum, meaning_of
-from gridsum.automaton.run import Run, most_steps, size_of
+from gridsum.automaton.run import Run, size_of
 from gridsum.automaton.table import RuleTable
 from gridsum.figures.cells import ANSWER, MOST_CELLS, PLAIN
 from gridsum.figures.style import QUIET, FigureError, Picture, bare, square, styled, write
@@ -46,12 +46,12 @@ def plot_rule(table: RuleTable, terms: Sequence[str]) -> Picture:
 
 
 def _draw_rest(axes: Axes, table: RuleTable, meaning: Meaning, terms: Sequence[str]) -> None:
-    run = Run(table, terms)
-    run.advance(most_steps(run.size))
-    lowest = run.size.height - 1
+    run = Run.of(table, terms)
+    run.advance()
+    lowest = len(run.grid) - 1
     write(axes, 1, 0.8, f"{table.task.render(terms)} at rest", 9, ha="left")
     for i in range(lowest + 1):
-        for j in range(run.size.width):
+        for j in range(len(run.grid[0])):
             x, state = int(run.symbols[i, j]), int(run.grid[i, j])
             shown = i < lowest and table.outputs[state] != PAD
             low = i + 1 >= lowest or table.outputs[run.grid[i + 1, j]] == PAD
