@@ -1,6 +1,5 @@
 """The way from a trained run to a proof, in other bases than ten: nothing on it knows how many digits there are."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,10 @@ from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
-from gridsum.automaton.targets import ANY
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import find
 from tests.automaton.test_consolidate import TableRule
-from tests.oracles.column_addition import by_columns
+from tests.oracles.column_addition import by_columns, changed
 
 LOOK = ConsolidationConfig(problems=12_000)
 RECORDS = Path(__file__).parents[2] / "benchmarks" / "records"
@@ -28,7 +26,7 @@ def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTabl
     shown = targets.target_table(minimise.minimise(observed, np.array(table.outputs), look.rare))
     found, *_ = repair.repair(rule, shown, look, 0)  # type: ignore[arg-type]
     assert found.states.tolist() == list(range(table.outside))
-    return replace(table, steps=np.where(found.targets == ANY, table.steps, found.targets).astype(np.uint8))
+    return rule.taught(found)
 
 
 @pytest.mark.parametrize("name", ["add:base=2", "add:base=3", "add:base=5"])
@@ -52,8 +50,7 @@ def test_the_rule_that_was_learned_in_base_2_is_proved():
 def test_what_was_never_right_is_found_in_base_2():
     """A run that forgets the carry of 1 + 1 in the units finds it by trying."""
     table = by_columns(find("add:base=2"))
-    one, forgets = 2, table.steps.copy()
-    forgets[1, :, table.outside, one] = 1
-    broken = replace(table, steps=forgets)
+    one = 2
+    broken = changed(table, {(1, None, table.outside, one): 1})
     assert not prove(broken).proved
     assert prove(consolidated(broken)).proved

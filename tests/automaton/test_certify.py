@@ -7,7 +7,6 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from tests.oracles.column_addition import (
     by_columns,
     column_addition_in_other_codes,
     column_addition_with_two_meanings,
+    shipped,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -38,11 +38,6 @@ def theorem(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("proof")
     certify.compile_theorem(folder)
     return folder
-
-
-@cache
-def shipped() -> RuleTable:
-    return shipped_rules()["exact"]
 
 
 def test_nothing_is_left_unproved():

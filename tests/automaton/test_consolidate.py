@@ -16,10 +16,10 @@ from gridsum.automaton.construct import construct
 from gridsum.automaton.minimise import OWN, Behaviour
 from gridsum.automaton.observe import Observed
 from gridsum.automaton.proof import prove
-from gridsum.automaton.rule import LearnedRule, agreement, around
+from gridsum.automaton.rule import LearnedRule, agreement, around, come_to_rest
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, siblings
-from gridsum.config.exact import PROVABLE, ConsolidationConfig, RuleConfig
+from gridsum.config.exact import PROVABLE, ConsolidationConfig
 from gridsum.data import problems
 from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import find
@@ -31,10 +31,12 @@ from tests.oracles.column_addition import (
     EMPTY_CELL,
     OUTSIDE,
     carry_of,
+    changed,
     code,
     column_addition,
     column_addition_in_other_codes,
 )
+from tests.oracles.sizes import SMALL_RULE
 
 RULE = column_addition()
 ZERO = code(0, 0)
@@ -80,12 +82,12 @@ class TableRule:
         return self.steps[x, *around(state, self.outside, self.places)]
 
     def rest(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        state = torch.zeros_like(x)
-        for _ in range(4 * sum(x.shape[1:])):
-            before, state = state, self.step(x, state)
-            if torch.equal(before, state):
-                break
-        return state, (self.step(x, state) == state).flatten(1).all(1)
+        return come_to_rest(lambda which, state: self.step(x[which], state), torch.zeros_like(x))
+
+    def taught(self, learnt: TargetTable) -> RuleTable:
+        """What it becomes if it learns a target table; where any state will do, it is as it was."""
+        steps = np.where(learnt.targets == ANY, self.rule.steps, learnt.targets)
+        return replace(self.rule, steps=steps.astype(np.uint8))
 
 
 def observed_of(table: RuleTable, config: ConsolidationConfig = LOOK) -> Observed:
@@ -136,10 +138,8 @@ def test_a_term_right_above_the_lowest_row_is_read():
     """A rule that hides the digit 0 where nothing but the lowest row lies below it is wrong on the sum `0` alone."""
     table = column_addition_in_other_codes(2)
     lowest = int(table.steps[EMPTY_CELL, table.outside, table.outside, table.outside])
-    steps = table.steps.copy()
-    steps[0, :, table.outside, lowest] = BLANK
     assert observed_of(table, GLANCE).right == 1.0
-    assert observed_of(replace(table, steps=steps), GLANCE).right < 1.0
+    assert observed_of(changed(table, {(0, None, table.outside, lowest): BLANK}), GLANCE).right < 1.0
 
 
 def test_rare_codes_are_taken_for_mistakes(seen: Observed):
@@ -193,22 +193,22 @@ def test_the_target_table_reaches_contexts_by_the_siblings_of_those_seen(seen: O
 def test_two_blanks_that_nothing_at_rest_compares_are_two_states():
     """One of them borrows. They differ in what they become beside a digit: zeros, of which one borrows."""
     table = construct(find("subtract:base=2"))
-    found, learnt = consolidate.draw(TableRule(table), replace(LOOK, digits=(1, 6)), 0, lambda _: None)  # type: ignore[arg-type]
+    run = TableRule(table)
+    found, learnt = consolidate.draw(run, replace(LOOK, digits=(1, 6)), 0, lambda _: None)  # type: ignore[arg-type]
     assert (found.states, found.tried, found.targets_right) == (len(table.states), 0, 1.0)
     assert learnt is not None
-    taught = np.where(learnt.targets == ANY, table.steps, learnt.targets).astype(np.uint8)
-    assert prove(replace(table, steps=taught)).proved
+    assert prove(run.taught(learnt)).proved
 
 
 def test_what_goes_to_the_right_is_drawn_with_left_and_right_exchanged():
     """The larger of two numbers shows at the first digits that differ. The last 0 of a row is no blank for the border's
     sake alone, and nothing else tells it from a 0 that some neighbour has made one."""
     table = construct(find("max:base=3"))
-    found, learnt = consolidate.draw(TableRule(table), replace(LOOK, problems=48_000), 0, lambda _: None)  # type: ignore[arg-type]
+    run = TableRule(table)
+    found, learnt = consolidate.draw(run, replace(LOOK, problems=48_000), 0, lambda _: None)  # type: ignore[arg-type]
     assert (found.exchanged, found.states, found.tried, found.targets_right) == (True, len(table.states), 0, 1.0)
     assert learnt is not None
-    taught = np.where(learnt.targets == ANY, table.steps, learnt.targets).astype(np.uint8)
-    assert prove(replace(table, steps=taught)).proved
+    assert prove(run.taught(learnt)).proved
 
 
 def test_what_becomes_another_but_never_comes_back_is_a_mistake(seen: Observed):
@@ -239,32 +239,23 @@ def test_the_start_is_a_code_like_any_other(seen: Observed):
     assert (moved.targets[:, 0, 0, 0] == ANY).tolist() == (known[:, start, start, start] == ANY).tolist()
 
 
-def broken(entries: dict[tuple[int, int, int], int]) -> RuleTable:
-    """Column addition that goes to another code in these contexts, whatever stands to the left."""
-    steps = RULE.steps.copy()
-    for (x, right, below), after in entries.items():
-        steps[x, :, right, below] = after
-    return replace(RULE, steps=steps)
-
-
 def test_what_was_never_right_is_found_by_trying():
     """7 above a 5, with a carry or without, and a sum of 0, which is blank: wrong sums show them more often."""
-    wrong = {(7, OUTSIDE, code(5, carry)): code(2, 0) for carry in (0, 1)} | {(0, OUTSIDE, BLANK): BLANK}
-    table = broken(wrong)
+    wrong = {(7, None, OUTSIDE, code(5, carry)): code(2, 0) for carry in (0, 1)} | {(0, None, OUTSIDE, BLANK): BLANK}
+    table = changed(RULE, wrong)
     observed = observed_of(table, GLANCE)
     assert observed.right < 1
     shown = targets_of(observed)
     learnt, tried, found = repair.repair(TableRule(table), shown, GLANCE, 0)  # type: ignore[arg-type]
     assert 2 <= found <= tried
-    for x, right, below in wrong:
+    for x, _, right, below in wrong:
         lefts = [
             left
             for left in (BLANK, code(3, 0))
             if RULE.steps[x, left, right, below] != table.steps[x, left, right, below]
         ]
         assert (learnt.targets[x, lefts, right, below] == RULE.steps[x, lefts, right, below]).all()
-    repaired = np.where(learnt.targets == ANY, table.steps, learnt.targets)
-    assert observed_of(replace(table, steps=repaired.astype(np.uint8)), GLANCE).right == 1.0
+    assert observed_of(TableRule(table).taught(learnt), GLANCE).right == 1.0
 
 
 def test_where_all_is_right_nothing_is_tried(seen: Observed):
@@ -306,7 +297,7 @@ def test_a_grid_that_goes_to_and_fro_is_wrong(seen: Observed):
 def test_a_network_learns_its_target_table():
     """A small table with entries that are free: the network ends within the codes that are at rest, which the start is
     not, and does what is asked."""
-    network = RuleNetwork(RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4), [0])
+    network = RuleNetwork(SMALL_RULE, [0])
     codes = np.array([0, 5, 10])
     numbers = np.random.default_rng(0)
     targets = numbers.integers(1, 3, (1, 1, 4, 4)).repeat(len(CELL_SYMBOLS), 0).repeat(4, 1)
@@ -329,7 +320,7 @@ def test_a_network_learns_its_target_table():
 
 def test_what_was_hard_at_one_look_is_not_forgotten_at_the_next(monkeypatch: pytest.MonkeyPatch):
     """Else learning the one would undo the other, to and fro. Here a context is hard at each look, never the same."""
-    network = RuleNetwork(RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4), [0])
+    network = RuleNetwork(SMALL_RULE, [0])
     learnt = TargetTable(np.array([0, 5, 10]), np.zeros((len(CELL_SYMBOLS), 4, 4, 4), np.int64))
     looks, drawn, loss = [], [], consolidate._Schooling.loss
 

@@ -10,6 +10,7 @@ from tests.oracles.column_addition import (
     BLANK,
     CODES,
     carry_of,
+    changed,
     code,
     column_addition,
     column_addition_in_other_codes,
@@ -42,12 +43,9 @@ def test_addition_is_seen_in_other_codes_and_the_lowest_row_may_read_as_anything
 
 
 def test_a_wrong_column_is_found():
-    steps = RULE.steps.copy()
     # 3 + 4 without a carry gives 8, whatever its left neighbour is.
-    for right in (number for number in range(CODES + 1) if not carry_of(number)):
-        for below in (code(4, 0), code(4, 1)):
-            steps[3, :, right, below] = code(8, 0)
-    meaning = meaning_of(dataclasses.replace(RULE, steps=steps))
+    rights = tuple(number for number in range(CODES + 1) if not carry_of(number))
+    meaning = meaning_of(changed(RULE, {(3, None, rights, code(4, carry)): code(8, 0) for carry in (0, 1)}))
     assert meaning.wrong
     assert Sum(8, 0) in meaning.sums[3, 4, 0]
 

@@ -12,7 +12,6 @@ from torch.nn import functional as F
 
 from gridsum.automaton import consolidate
 from gridsum.automaton.consolidate import draw, fit
-from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
 from gridsum.automaton.observe import Observed, observe
@@ -21,12 +20,13 @@ from gridsum.automaton.rule import LearnedRule, alone
 from gridsum.automaton.settle import settle
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, target_table
-from gridsum.config.exact import ConsolidationConfig, RuleConfig
+from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import PAD, find
 from tests.automaton.test_consolidate import TableRule
-from tests.oracles.column_addition import CODES, by_columns, column_addition
+from tests.oracles.column_addition import CODES, by_columns, changed, column_addition, shipped
 from tests.oracles.second_checker import SecondChecker
+from tests.oracles.sizes import SMALL_RULE
 
 LOOK = ConsolidationConfig(problems=12_000, digits=(1, 3))
 
@@ -215,27 +215,22 @@ def two_meanings_of(table: RuleTable) -> RuleTable:
 
 def test_a_run_with_two_meanings_of_a_code_becomes_a_rule_that_both_checkers_prove():
     """Its codes are 22, its states 21; and the rule that it is taught has one meaning for each."""
-    shipped = shipped_rule("exact")
-    assert shipped is not None
-    table = two_meanings_of(shipped)
-    assert (table.steps != shipped.steps).any()
+    table = two_meanings_of(shipped())
+    assert (table.steps != shipped().steps).any()
     run = TableRule(table)
     found, learnt = draw(run, ConsolidationConfig(problems=30_000), 0, lambda _: None)  # type: ignore[arg-type]
     assert found.right == found.targets_right == 1.0
     assert found.states == 21
     assert learnt is not None
-    taught = replace(table, steps=np.where(learnt.targets == ANY, table.steps, learnt.targets).astype(np.uint8))
+    taught = run.taught(learnt)
     assert not prove(taught).failures[:3]
     assert SecondChecker(taught).check().proved
     assert (learnt.targets != table.steps)[learnt.targets != ANY].any(), "one meaning for each code"
 
 
-SMALL = RuleConfig(bits=4, width=16, hidden=32, placement_hidden=8, groups=4)
-
-
 def network_of(table: RuleTable, targets: np.ndarray, seed: int) -> RuleNetwork:
     """A network that does what a table says: placement and reading by gradients, the step as consolidation fits it."""
-    network = RuleNetwork(replace(SMALL, bits=table.bits), [seed], table.task)
+    network = RuleNetwork(replace(SMALL_RULE, hidden=32, bits=table.bits), [seed], table.task)
     patterns = LearnedRule(network).patterns[list(table.states)][None]
     descent = torch.optim.Adam(network.parameters(), 1e-2)
     for _ in range(200):
@@ -259,9 +254,7 @@ def network_of(table: RuleTable, targets: np.ndarray, seed: int) -> RuleNetwork:
 def unfinished() -> RuleNetwork:
     """Binary addition, but a 1 in the first column, where no term has one, is lost: it is right and not proved."""
     table = by_columns(find("add:base=2"))
-    steps = table.steps.astype(np.int64)
-    steps[1, table.outside] = 0
-    return network_of(table, steps, 0)
+    return network_of(table, changed(table, {(1, table.outside): 0}).steps.astype(np.int64), 0)
 
 
 ROUND = ConsolidationConfig(problems=3_000, digits=(1, 4), steps=600, batch=512, rate=5e-3, rounds=2)

@@ -5,19 +5,17 @@ import dataclasses
 import pytest
 import torch
 
-from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.run import Run, frames
-from gridsum.config.exact import RuleConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load
 from gridsum.tasks import FIRST_DIGIT, Addition
-from tests.oracles.column_addition import EMPTY_CELL, USUAL_ACTIONS
+from tests.oracles.column_addition import EMPTY_CELL, USUAL_ACTIONS, shipped
+from tests.oracles.sizes import SMALL_RULE
 
 ADD = Addition()
 
 STEPS = 12
-SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)
 
 
 @torch.no_grad()
@@ -38,9 +36,9 @@ def network_states(network: RuleNetwork, symbols: torch.Tensor, steps: int) -> l
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("expression", ["7", "523+102+9416", "0+9999", "00+1", "99999+1", "5+0+31+0+2"])
 def test_every_state_is_the_networks(seed: int, expression: str):
-    network = RuleNetwork(SMALL, [seed])
+    network = RuleNetwork(SMALL_RULE, [seed])
     # An untrained network also places symbols at random, which is no matter here.
-    table = dataclasses.replace(LearnedRule(network).table(range(2**SMALL.bits)), actions=USUAL_ACTIONS)
+    table = dataclasses.replace(LearnedRule(network).table(range(2**SMALL_RULE.bits)), actions=USUAL_ACTIONS)
     terms = ADD.parse(expression)
     symbols = torch.tensor(Run.of(table, terms).symbols.astype(int))
     expected = network_states(network, symbols, STEPS)
@@ -53,8 +51,7 @@ def test_every_state_is_the_networks(seed: int, expression: str):
 def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
     """On the way as at rest: consolidation keeps it within its codes."""
     network = load("exact").network
-    table, terms = shipped_rule("exact"), ADD.parse(expression)
-    assert table is not None
+    table, terms = shipped(), ADD.parse(expression)
     found = [[[table.states[code] for code in row] for row in state.tolist()] for state in frames(table, terms, 10_000)]
     symbols = torch.tensor(Run.of(table, terms).symbols.astype(int))
     assert len(found) > 1
@@ -66,8 +63,8 @@ def test_a_step_is_the_same_whether_answers_are_kept_or_not(seed: int, monkeypat
     """Too many bits are too many answers to keep; here the limit is lowered instead."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randint(EMPTY_CELL + 1, (5, 4, 6), generator=generator)
-    state = torch.randint(2**SMALL.bits, x.shape, generator=generator)
-    network = RuleNetwork(SMALL, [seed])
+    state = torch.randint(2**SMALL_RULE.bits, x.shape, generator=generator)
+    network = RuleNetwork(SMALL_RULE, [seed])
     rule = LearnedRule(network)
     few = rule.step(x, torch.zeros_like(x))
     kept = rule.step(x, state)  # with states that were not met before

@@ -13,7 +13,7 @@ from gridsum.automaton.rule import LearnedRule
 from gridsum.config.exact import RuleConfig
 from gridsum.model.paper import Linear
 from gridsum.model.rule import RuleNetwork
-from tests.automaton.test_certify import shipped
+from tests.oracles.column_addition import shipped
 
 CONFIG = RuleConfig(bits=3, width=16, hidden=24, placement_hidden=8, groups=4)
 

@@ -7,13 +7,12 @@ import tracemalloc
 import pytest
 
 from gridsum.automaton.construct import construct
-from gridsum.automaton.files import shipped_rule
 from gridsum.automaton.run import LARGE, size_of
 from gridsum.automaton.solve import TOGETHER, answer_lines, solve, solve_many
 from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import Answer
 from gridsum.tasks import find
-from tests.oracles.column_addition import column_addition, random_table
+from tests.oracles.column_addition import column_addition, random_table, shipped
 
 Terms = tuple[str, ...]
 
@@ -44,8 +43,7 @@ def test_together_as_alone(name: str):
 
 
 def test_the_shipped_rule_together_as_alone():
-    table = shipped_rule("exact")
-    assert table is not None
+    table = shipped()
     check(table, [*drawn(table, 200), ("9" * 300, "1"), ("7" * 2000, "5"), *drawn(table, 50, 1)])
 
 

@@ -193,7 +193,8 @@ def test_plain_lines_are_answered_as_those_that_are_not(command: Command, tmp_pa
 def test_a_line_over_the_limit_is_named_and_the_others_are_answered(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("gridsum.automaton.run._LARGE", 1000)
+    for module in ("run", "solve"):
+        monkeypatch.setattr(f"gridsum.automaton.{module}.LARGE", 1000)
     monkeypatch.setenv("GRIDSUM_MEMORY", "100KB")
     file = tmp_path / "sums.txt"
     file.write_text("1+2\n" + "9" * 2000 + "+1\n30+4\n")

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
-from gridsum.config.exact import RuleConfig
 from gridsum.model.rule import RuleNetwork, soft_bits
 from gridsum.tasks import FIRST_DIGIT, Addition
 from tests.oracles.column_addition import CELL_SYMBOLS
+from tests.oracles.sizes import SMALL_RULE
 
 ADD = Addition()
 
-SMALL = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)
-OTHER_ORDER = dataclasses.replace(SMALL, neighbours="below left right")
-MANY = dataclasses.replace(SMALL, neighbours="below own left above right")
-BITS = torch.arange(SMALL.bits)
+
+OTHER_ORDER = dataclasses.replace(SMALL_RULE, neighbours="below left right")
+MANY = dataclasses.replace(SMALL_RULE, neighbours="below own left above right")
+BITS = torch.arange(SMALL_RULE.bits)
 
 
 def vectors_of(network: RuleNetwork, symbols: torch.Tensor) -> torch.Tensor:
@@ -50,7 +50,7 @@ def cell_by_cell(rule: LearnedRule, symbols: torch.Tensor, codes: torch.Tensor) 
 
 def networks(dtype: torch.dtype) -> list[RuleNetwork]:
     """Two runs each, with the neighbours in two orders."""
-    return [RuleNetwork(config, [3, 8]).to(dtype) for config in (SMALL, OTHER_ORDER)]
+    return [RuleNetwork(config, [3, 8]).to(dtype) for config in (SMALL_RULE, OTHER_ORDER)]
 
 
 @settings(max_examples=15)
@@ -58,7 +58,7 @@ def networks(dtype: torch.dtype) -> list[RuleNetwork]:
 def test_on_contexts_the_rule_is_the_networks_step_on_grids(seed, height, width, dtype):
     numbers = torch.Generator().manual_seed(seed)
     symbols = torch.randint(len(CELL_SYMBOLS), (2, height, width), generator=numbers)
-    codes = torch.randint(2**SMALL.bits, (2, 2, height, width), generator=numbers)
+    codes = torch.randint(2**SMALL_RULE.bits, (2, 2, height, width), generator=numbers)
     for network in networks(dtype):
         expected = grid_step(network, symbols, codes)
         for run in range(2):
@@ -71,7 +71,7 @@ def test_on_contexts_the_rule_is_the_networks_step_on_grids(seed, height, width,
 
 def test_a_network_that_leaves_its_table_is_told_apart():
     """In every entry, here of an untrained network, which leads out of the codes that it comes to rest in."""
-    rule = LearnedRule(RuleNetwork(SMALL, [1]))
+    rule = LearnedRule(RuleNetwork(SMALL_RULE, [1]))
     table = rule.table()
     codes = torch.tensor([*table.states, rule.outside])
     entries = torch.tensor(list(np.ndindex(*table.steps.shape)))
@@ -87,10 +87,10 @@ def test_a_network_that_leaves_its_table_is_told_apart():
 @torch.no_grad()
 def test_nothing_is_seen_of_what_lies_outside():
     """Whatever the bits there are: a part of a larger grid is stepped as the grid of its size."""
-    network = RuleNetwork(SMALL, [2, 5])
+    network = RuleNetwork(SMALL_RULE, [2, 5])
     numbers = torch.Generator().manual_seed(1)
     symbols = torch.randint(len(CELL_SYMBOLS), (2, 5, 6), generator=numbers)
-    bits = torch.randn(2, 2, 5, 6, SMALL.bits, generator=numbers).sign()
+    bits = torch.randn(2, 2, 5, 6, SMALL_RULE.bits, generator=numbers).sign()
     inside = torch.zeros(2, 2, 5, 6, 1)
     inside[:, :, :3, 2:] = 1  # rows from the top, columns from the right
     whole = network.step(*network.meet(vectors_of(network, symbols)), bits, inside)[:, :, :3, 2:]
@@ -139,8 +139,8 @@ def test_one_run_of_a_fleet_alone(dtype):
 
 def test_what_has_no_rule_says_why():
     with pytest.raises(RuleError, match="this network has 2"):
-        LearnedRule(RuleNetwork(SMALL, [0, 1]))
+        LearnedRule(RuleNetwork(SMALL_RULE, [0, 1]))
     with pytest.raises(RuleError, match="this run's see left, right, below, above"):
-        LearnedRule(RuleNetwork(dataclasses.replace(SMALL, neighbours="left right below above"), [0]))
+        LearnedRule(RuleNetwork(dataclasses.replace(SMALL_RULE, neighbours="left right below above"), [0]))
     with pytest.raises(RuleError, match=r"this run's see left, right$"):
-        LearnedRule(RuleNetwork(dataclasses.replace(SMALL, neighbours="left right"), [0]))
+        LearnedRule(RuleNetwork(dataclasses.replace(SMALL_RULE, neighbours="left right"), [0]))

@@ -1,10 +1,13 @@
 """Column addition as a rule, written by hand from arithmetic; and a rule run by plain loops, cell by cell."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from gridsum.automaton.files import shipped_rules
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import FIRST_DIGIT, PAD, Task, find
 
@@ -56,6 +59,20 @@ def by_columns(task: Task) -> RuleTable:
 
 def column_addition() -> RuleTable:
     return by_columns(ADD)
+
+
+def changed(table: RuleTable, entries: Mapping[tuple[Any, ...], Any]) -> RuleTable:
+    """A rule with other states in some entries (symbol, left, right, below), each one number, several, or None: all."""
+    steps = table.steps.copy()
+    for entry, after in entries.items():
+        steps[tuple(slice(None) if part is None else part for part in entry)] = after
+    return dataclasses.replace(table, steps=steps)
+
+
+@cache
+def shipped() -> RuleTable:
+    """The rule of `exact`."""
+    return shipped_rules()["exact"]
 
 
 def random_table(codes: int, seed: int, actions: Sequence[int] = USUAL_ACTIONS) -> RuleTable:

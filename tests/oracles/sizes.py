@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from gridsum.config.exact import RuleConfig
 from gridsum.model.paper import Linear
 from gridsum.model.rollout import Network
 
@@ -33,6 +34,9 @@ TINY_EXACT = {
     "consolidation.rounds": 0,
 }
 """A training run of exact, which learns nothing."""
+
+SMALL_RULE = RuleConfig(bits=4, width=16, hidden=16, placement_hidden=8, groups=4)
+"""A network of bits."""
 
 
 def undecided(network: Network) -> Network:
