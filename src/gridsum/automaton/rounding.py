@@ -12,12 +12,11 @@ so of TF32 and bfloat16 nothing is said.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.rule import LearnedRule
+from gridsum.automaton.rule import LearnedRule, entries
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import PROVABLE
 from gridsum.model.rule import SHARPNESS
@@ -32,7 +31,6 @@ _SLOPE = 1.1
 """SiLU is nowhere steeper."""
 _EPSILON = 1e-5
 """Of LayerNorm."""
-_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -233,16 +231,13 @@ def _undecided(logits: Box, chosen: Sequence[int]) -> int:
 @torch.no_grad()
 def certainty(rule: LearnedRule, table: RuleTable) -> Certainty:
     """Whether float32 can come to another state in any entry. The rule's network is one in float64, on the CPU."""
-    enclosed, states = Enclosed(rule), torch.tensor([*table.states, rule.outside])
-    different = _undecided(enclosed.readings().rows(states[:-1]), table.outputs)
+    enclosed = Enclosed(rule)
+    different = _undecided(enclosed.readings().rows(torch.tensor(table.states)), table.outputs)
     different += _undecided(enclosed.actions(), table.actions)
-    entries = torch.tensor(np.indices(table.steps.shape).reshape(4, -1).T)
-    wanted = states[torch.tensor(table.steps.reshape(-1).astype(np.int64))]
     error, surplus = 0.0, float("inf")
-    for low in range(0, len(entries), _AT_ONCE):
-        part = entries[low : low + _AT_ONCE]
-        z = enclosed.logits(part[:, 0], states[part[:, 1:]])
-        certain = (z.middle.abs() > z.off).all(1) & (rule.states_of(z.middle) == wanted[low : low + _AT_ONCE])
+    for x, contexts, wanted in entries(rule, table):
+        z = enclosed.logits(x, contexts)
+        certain = (z.middle.abs() > z.off).all(1) & (rule.states_of(z.middle) == wanted)
         different += int((~certain).sum())
         error, surplus = max(error, float(z.off.max())), min(surplus, float((z.middle.abs() - z.off).min()))
-    return Certainty(len(entries), different, error, surplus)
+    return Certainty(table.steps.size, different, error, surplus)

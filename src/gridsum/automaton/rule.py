@@ -6,7 +6,7 @@ contexts instead of grids, so that what is enumerated and what is solved with ar
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +25,8 @@ from gridsum.model.rule import RuleNetwork
 from gridsum.ops.placement.cpu import place_hard
 from gridsum.tasks import FIRST_DIGIT
 
-# Contexts are evaluated so many at a time.
-_AT_ONCE = 1 << 16
+# Contexts are evaluated so many at a time; of a table, where rounding is followed, too.
+_AT_ONCE, _ENTRIES = 1 << 16, 1 << 14
 # Sums that show which states are in use: the fewest and the most terms, and the most digits.
 _SHAPES = ((1, 4, 10), (1, 2, 20), (5, 8, 6), (2, 3, 3))
 _SUMS = 2000
@@ -220,6 +220,15 @@ class LearnedRule(Rules):
         return (counts > _RARE * counts.sum()).nonzero().squeeze(1)
 
 
+def entries(rule: Rules, table: RuleTable) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """All entries of a table, in parts, as the network has them: symbols [N], contexts [N,3], the states [N] after."""
+    states = torch.tensor([*table.states, rule.outside], device=rule.device)
+    places = torch.tensor(np.indices(table.steps.shape).reshape(4, -1).T, device=rule.device)
+    after = states[torch.tensor(table.steps.reshape(-1).astype(np.int64), device=rule.device)]
+    for part, wanted in zip(places.split(_ENTRIES), after.split(_ENTRIES), strict=True):
+        yield part[:, 0], states[part[:, 1:]], wanted
+
+
 @dataclass(frozen=True)
 class Agreement:
     """How far a network does what its table says, over all entries of the table."""
@@ -233,16 +242,12 @@ class Agreement:
 @torch.no_grad()
 def agreement(rule: LearnedRule, table: RuleTable) -> Agreement:
     """The network against every entry of the table: where none differs, the table is the network on these states."""
-    states = torch.tensor([*table.states, rule.outside], device=rule.device)
-    contexts = torch.tensor(np.indices(table.steps.shape).reshape(4, -1).T, device=rule.device)
-    wanted = states[torch.tensor(table.steps.reshape(-1).astype(np.int64), device=rule.device)]
     prepared, different, margin = rule.prepare(), 0, math.inf
-    for low in range(0, len(wanted), _AT_ONCE):
-        part = slice(low, low + _AT_ONCE)
-        z = rule.logits(contexts[part, 0], states[contexts[part, 1:]], prepared)
-        different += int((rule.states_of(z) != wanted[part]).sum())
+    for x, contexts, wanted in entries(rule, table):
+        z = rule.logits(x, contexts, prepared)
+        different += int((rule.states_of(z) != wanted).sum())
         margin = min(margin, float(z.abs().min()))
-    return Agreement(len(wanted), different, margin)
+    return Agreement(table.steps.size, different, margin)
 
 
 def _rows(part: Tensor, which: Tensor) -> Tensor:

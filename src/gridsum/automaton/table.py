@@ -125,9 +125,7 @@ class RuleTable:
             states, outputs, actions = (tuple(content[key]) for key in ("states", "outputs", "actions"))
             shape = (len(task.alphabet.cell_symbols), *[len(states) + 1] * 3)
             if not 0 < len(states) <= MOST_STATES:
-                raise TableError(
-                    f"the rule has {len(states)} states; write it again with: gridsum rule --out FILE.json"
-                )
+                raise ValueError(f"it has {len(states)} states")
             # No more is unpacked than the table takes, however much a damaged file would become.
             unpacked = zlib.decompressobj().decompress(base64.b64decode(content["steps"]), math.prod(shape) + 1)
             steps = np.frombuffer(unpacked, np.uint8).reshape(shape)

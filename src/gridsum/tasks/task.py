@@ -171,8 +171,14 @@ class Task(ABC):
             if one in signs and other in signs:
                 two = f"two '{one}'" if one == other else f"'{one}' and '{other}'"
                 raise ExpressionError(f"a term is empty between {two}; write a number there or remove one '{other}'")
+        # `1 2+3` is more likely a forgotten `+` than the number twelve.
+        split = next(
+            (piece.split() for piece in re.split(f"[{re.escape(signs)}=]", text) if len(piece.split()) > 1), ()
+        )
+        if split:
+            mend = f"join the digits or put a '{signs[0]}' between them"
+            raise ExpressionError(f"'{' '.join(split)}' has a space inside a number; {mend}")
         terms = self._split(body)
-        self._refuse_split_numbers(text)
         self.check(terms)
         return terms
 
@@ -218,16 +224,6 @@ class Task(ABC):
         signs = ", ".join(f"'{sign}'" for sign in alphabet.signs)
         holds = f"an expression holds only the digits {alphabet}, {signs} and one '='"
         return f"{character!r} is not allowed; {holds}"
-
-    def _refuse_split_numbers(self, text: str) -> None:
-        """`1 2+3` is more likely a forgotten `+` than the number twelve."""
-        signs = self.alphabet.signs
-        for piece in re.split(f"[{re.escape(signs)}=]", text):
-            if len(piece.split()) > 1:
-                shown = " ".join(piece.split())
-                raise ExpressionError(
-                    f"{shown!r} has a space inside a number; join the digits or put a '{signs[0]}' between them"
-                )
 
     def __repr__(self) -> str:
         return f"<task {self.name}: {self.meaning}>"
