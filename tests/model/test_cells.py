@@ -11,7 +11,8 @@ from gridsum.model.cells import Packed, Whole
 from gridsum.model.rule import RuleNetwork
 from gridsum.training import discovery
 from gridsum.training.loop import Fleet
-from tests.model.test_rule import MANY, SMALL
+from tests.model.test_rule import MANY
+from tests.oracles.sizes import SMALL_RULE
 from tests.training.test_discovery import OWN, TINY
 
 SIZES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 5)), min_size=2, max_size=2)
@@ -30,7 +31,7 @@ def inside_of(sizes: list[list[tuple[int, int]]], dtype: torch.dtype) -> Tensor:
 @given(st.lists(SIZES, min_size=1, max_size=3), st.booleans(), st.integers(0, 10**6))
 def test_cells_in_a_line_step_as_whole_grids_do(sizes, many, seed):
     """Logits, and every gradient; with soft bits, and each grid of a size of its own."""
-    config = MANY if many else SMALL
+    config = MANY if many else SMALL_RULE
     network = RuleNetwork(config, range(len(sizes))).double()
     inside = inside_of(sizes, torch.float64)
     numbers = torch.Generator().manual_seed(seed)
@@ -50,7 +51,7 @@ def test_cells_in_a_line_step_as_whole_grids_do(sizes, many, seed):
 
 
 def test_every_cell_has_its_place():
-    network = RuleNetwork(SMALL, [0, 1])
+    network = RuleNetwork(SMALL_RULE, [0, 1])
     inside = inside_of([[(2, 3), (4, 5)], [(1, 1), (3, 2)]], torch.float32)
     cells = Packed(network, inside)
     assert cells.inside.sum((1, 2)).tolist() == [26, 7]
