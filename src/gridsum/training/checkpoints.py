@@ -4,7 +4,7 @@ Random numbers are functions of seed and step, so a checkpoint is weights, momen
 last as a whole: a kill leaves one of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from gridsum.io.disk import write_atomically
-from gridsum.io.sealed import SealError, about_file, difference, seal, unseal
+from gridsum.io.sealed import SealError, about_file, seal, unseal
 
 CHECKPOINT = "checkpoint.safetensors"
 _FORMAT = "gridsum-checkpoint-6"
@@ -74,18 +74,3 @@ def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Ten
 def drop_checkpoint(folder: Path) -> None:
     """A training run that has ended needs none: weights and logs say all there is to say."""
     (folder / CHECKPOINT).unlink(missing_ok=True)
-
-
-def check_fits(folder: Path, checkpoint: Checkpoint, seeds: Sequence[int], state: Mapping[str, Tensor]) -> None:
-    """Refuse a checkpoint that is not of these runs: other seeds, or tensors of other names, shapes or types.
-
-    What is empty in `state` has a size that depends on the step.
-    """
-    expected = {
-        name: tensor if tensor.numel() else checkpoint.tensors.get(name, tensor) for name, tensor in state.items()
-    }
-    wrong = difference(checkpoint.tensors, expected)
-    if list(checkpoint.seeds) != list(seeds):
-        wrong = f"it is of seeds {list(checkpoint.seeds)}, not {list(seeds)}"
-    if wrong:
-        raise FolderError(f"the checkpoint in {folder} is another run's: {wrong}; put its own back from a copy")

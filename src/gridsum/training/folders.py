@@ -23,10 +23,10 @@ from torch import Tensor
 from gridsum.config.fields import fields_of, to_json
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find, read_config
+from gridsum.io import sealed
 from gridsum.io.disk import append_lines, clear_temporaries, read_objects, sync, write_atomically
-from gridsum.io.sealed import checksum_of
 from gridsum.model.store import WEIGHTS
-from gridsum.training.checkpoints import CHECKPOINT, Checkpoint, FolderError, check_fits, last_epoch, load_checkpoint
+from gridsum.training.checkpoints import CHECKPOINT, Checkpoint, FolderError, last_epoch, load_checkpoint
 
 _CONFIG = "config.json"
 _METRICS = "metrics.jsonl"
@@ -100,7 +100,8 @@ def difference(config: Any, there: Any, *may_differ: str) -> str | None:
 def take_up(folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor]) -> Checkpoint:
     """The checkpoint to go on from, if it is of these runs, and logs cut back to it.
 
-    `state` has tensors of the names, shapes and types that the fleet has.
+    `state` has tensors of the names, shapes and types that the fleet has; what is empty in it has a size that depends
+    on the step.
     """
     checkpoint = load_checkpoint(folder)
     if checkpoint is None:
@@ -108,7 +109,14 @@ def take_up(folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor]) -> 
             f"the checkpoint of {folder} is missing; put it back from a copy, or train in another folder: "
             "--start-from takes these weights, without the optimiser's moments"
         )
-    check_fits(folder, checkpoint, seeds, state)
+    expected = {
+        name: tensor if tensor.numel() else checkpoint.tensors.get(name, tensor) for name, tensor in state.items()
+    }
+    wrong = sealed.difference(checkpoint.tensors, expected)
+    if list(checkpoint.seeds) != list(seeds):
+        wrong = f"it is of seeds {list(checkpoint.seeds)}, not {list(seeds)}"
+    if wrong:
+        raise FolderError(f"the checkpoint in {folder} is another run's: {wrong}; put its own back from a copy")
     for seed in seeds:
         length, checksum = checkpoint.logs.get(str(seed), (0, None))
         path = _log(folder, seed)
@@ -209,7 +217,7 @@ def cut_logs(folder: Path, lengths: Mapping[int, int]) -> None:
 
 def write_outcome(path: Path, result: dict[str, Any]) -> None:
     """Keep what a run came to, with checksums of it and of the weights beside it."""
-    result = {**result, "weights": checksum_of(path.parent / WEIGHTS)}
+    result = {**result, "weights": sealed.checksum_of(path.parent / WEIGHTS)}
     write_atomically(path, (json.dumps(result | {"checksum": _checksum(result)}, indent=2) + "\n").encode())
 
 
@@ -220,7 +228,7 @@ def read_outcome(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text())
         if found.pop("checksum") != _checksum(found):
             why = "it was changed after it was written"
-        elif weights.is_file() and found["weights"] != checksum_of(weights):
+        elif weights.is_file() and found["weights"] != sealed.checksum_of(weights):
             why = "it is of other weights than those beside it"
     except _UNREADABLE as error:
         found, why = {}, f"{error!r}"
