@@ -36,7 +36,7 @@ OPTIONS = {
     "solve 1+1 --model base --network": "base is a network already; the option network is for",
     "evaluate --model base --halting fixed --out r.jsonl": "use 'sampled' or 'median'",
     "solve 1+1 --device gpu": "unknown device 'gpu'; use auto, cpu, cuda for a GPU",
-    "solve 1=2=": "more than one '='",
+    "solve 1=2=": "before the end",
     "solve １+2": "U+FF11",
     "solve -5+3": "minus signs are not allowed",
     "solve 1+1 --seed 9223372036854775808": "from 0 to 9223372036854775807",

@@ -146,23 +146,17 @@ class Task(ABC):
             terms = self._split(text)
             self.check(terms)
             return terms
-        example = self.example
         if self.alphabet.base > 10:
             text = text.lower()
         text = self._in_a_line(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), text))
-        compact = "".join(text.split())
-        if not compact:
-            raise ExpressionError(f"the expression is empty; write {example}")
-        for character in compact:
+        body = "".join(text.split()).removesuffix("=")
+        if not body:
+            raise ExpressionError(f"the expression is empty; write {self.example}")
+        for character in body:
             if character not in self.alphabet.digits and character not in f"{signs}=":
                 raise ExpressionError(self.explain(character))
-        if compact.count("=") > 1:
-            raise ExpressionError("there is more than one '='; write it once, at the end, or leave it out")
-        if "=" in compact[:-1]:
-            raise ExpressionError("'=' stands before the end; write it last, or leave it out")
-        body = compact.removesuffix("=")
-        if not body:
-            raise ExpressionError(f"there is nothing before '='; write {example}")
+        if "=" in body:
+            raise ExpressionError("'=' stands before the end; write it once, last, or leave it out")
         if body[0] in signs:
             raise ExpressionError(f"the expression begins with '{body[0]}'; put a term before it or remove it")
         if body[-1] in signs:
