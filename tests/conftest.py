@@ -9,6 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from gridsum.model.store import Model
+
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
@@ -36,6 +38,14 @@ def network_follows_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """`gridsum prove` need not ask the network of `exact` for every entry, which takes seconds: a test of it does."""
     same = {"entries": 146_004, "different": 0, "margin": 1.57}
     monkeypatch.setattr("gridsum.cli.prove._of_network", lambda *_: {"network": {"float32": same, "float64": same}})
+
+
+@pytest.fixture(scope="session")
+def base() -> "Model":
+    """The shipped network of the paper, not to be changed."""
+    from gridsum.model.store import load
+
+    return load("base")
 
 
 @pytest.fixture(scope="session")

@@ -3,16 +3,8 @@
 import pytest
 
 from gridsum.model.inside import Trace
-from gridsum.model.store import Model, load
-from gridsum.tasks import Addition
+from gridsum.model.store import Model
 from tests.figures.conftest import traced
-
-ADD = Addition()
-
-
-@pytest.fixture(scope="session")
-def base() -> Model:
-    return load("base")
 
 
 @pytest.fixture(scope="session")

@@ -23,11 +23,6 @@ from tests.oracles.traces import trace_expression
 ADD = Addition()
 
 
-@pytest.fixture(scope="module")
-def base():
-    return load("base")
-
-
 def answers(model, *expressions, **options):
     return list(solve(model, [ADD.parse(expression) for expression in expressions], **options))
 

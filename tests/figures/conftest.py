@@ -10,7 +10,7 @@ from gridsum.data.answers import Answer
 from gridsum.evaluation.solving import solve
 from gridsum.figures.animation import Frame, animation_frames
 from gridsum.model.inside import Trace
-from gridsum.model.store import Model, load
+from gridsum.model.store import Model
 from gridsum.tasks import Addition
 from tests.oracles.traces import trace_expression
 
@@ -21,11 +21,6 @@ def traced(model: Model, expression: str) -> tuple[Answer, Trace]:
     terms = ADD.parse(expression)
     (answer,) = solve(model, [terms], "median")
     return answer, trace_expression(model, terms, answer.steps)
-
-
-@pytest.fixture(scope="session")
-def base() -> Model:
-    return load("base")
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,9 @@ from gridsum.study.jobs import Job
 from gridsum.study.report import write_pages
 from gridsum.study.reproduction import Reproduction
 from gridsum.study.results import load_results
+from tests.cli.conftest import command
 
+__all__ = ["command"]
 ROOT = Path(__file__).parents[2]
 
 

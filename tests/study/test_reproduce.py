@@ -2,16 +2,13 @@
 
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import torch
 
 from benchmarks.ship import ShippingError, ship_exact
 from gridsum.automaton.files import read_rule, shipped_rule
-from gridsum.cli import main
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import Suite
 from gridsum.model.store import SHIPPED
@@ -21,27 +18,13 @@ from gridsum.study.results import load_results
 from gridsum.training.folders import create, read_setup, write_outcome
 from tests.children import as_new, in_child, stopped
 from tests.children import command as work_of
+from tests.cli.conftest import Command as Reproduce
 from tests.study.conftest import ROOT, of_any_commit, table_lines
 
 
-class Result(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def reproduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
-    def run(*arguments: str) -> Result:
-        capsys.readouterr()
-        status = main(["reproduce", "--device", "cpu", *arguments])
-        printed = capsys.readouterr()
-        return Result(status, printed.out, printed.err)
-
-    return run
-
-
-Reproduce = Callable[..., Result]
+def reproduce(command: Reproduce) -> Reproduce:
+    return lambda *arguments: command("reproduce", "--device", "cpu", *arguments)
 
 
 def test_a_dry_run_says_what_is_left_and_writes_nothing(reproduce: Reproduce, tmp_path: Path):

@@ -43,7 +43,7 @@ GROUPS = {
     "train networks of your own, and measure them": {
         "train": "train networks from one or several seeds; resume if interrupted",
         "watch": "show the progress of a training run, a reproduction or a sweep",
-        "evaluate": "measure models, or a solver of your own, on suites of problems",
+        "evaluate": "measure models on suites of problems, with intervals",
         "table": "print a table of the paper from the records of evaluations",
     },
     "run whole studies, here or on a cluster": {

@@ -63,7 +63,7 @@ class Record:
     capped: int | None = None
     """How many samples the largest number of steps ended; None where it was not counted."""
     failed: int | None = None
-    """How many samples a solver gave no answer to; None for our models."""
+    """How many samples a function gave no answer to; None for our models."""
     failure: str | None = None
     """The first of these, and why."""
     grids: str = NOTHING

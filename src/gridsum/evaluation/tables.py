@@ -52,7 +52,7 @@ Cells = dict[Row, dict[str, Record]]
 
 
 def arrange(records: Iterable[Record], suites: Collection[str]) -> Cells:
-    """The records of these suites, the paper's variants first, external solvers last."""
+    """The records of these suites, the paper's variants first, functions last."""
     cells: Cells = {}
     for record in records:
         if record.suite in suites:

@@ -1,7 +1,7 @@
 """Jobs done by workers: this process, several processes of this machine, or tasks of a Ray cluster.
 
-A job keeps what it has done in its folder, which all workers see, and goes on from there. So a job whose worker dies is
-simply done again; and a driver that dies is started again by the same command.
+A job keeps what it has done in its folder, which all workers see, and goes on from there. So Ray does a job
+again whose worker dies; and where a driver dies, or a process of this machine, the same command goes on.
 """
 
 import logging
