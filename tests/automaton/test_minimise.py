@@ -98,15 +98,15 @@ def test_a_machine_is_minimised_as_a_textbook_does(
     assert same_partition(found, machine.minimal()[of])
 
 
-def test_what_little_is_known_of_is_held_against_what_its_pattern_places():
-    """`rare` contradicts `other`, of which no more is known than its pattern; so it cannot be of that group."""
+def test_what_nothing_compares_is_held_together_by_its_pattern_alone():
+    """`other` has the pattern of `two`. `rare` contradicts it, and shares no situation with `one`: it stays apart."""
     one, two, other, rare, here, there, nobody = range(7)
     lines = [(0, one, here, 5000), (0, two, there, 5000), (1, other, there, 4000), (1, rare, here, 3000)]
     windows = [(symbol, nobody, right, nobody, own) for symbol, right, own, _ in lines]
     windows += [(2, nobody, nobody, nobody, own) for own in (one, two, other, rare)]
     counts = np.array([*(count for *_, count in lines), 6000, 5000, 4000, 3000])
     found = classes_of(np.array(windows), counts, np.array([0, 0, 0, 0, 1, 2]), np.array([1, 2, 2, 3, 4, 5]))
-    assert same_partition(found, np.array([0, 1, 1, 0, 2, 3]))
+    assert same_partition(found, np.array([0, 1, 1, 2, 3, 4]))
 
 
 def test_a_million_windows_take_seconds():
@@ -214,7 +214,7 @@ def two_meanings_of(table: RuleTable) -> RuleTable:
 
 
 def test_a_run_with_two_meanings_of_a_code_becomes_a_rule_that_both_checkers_prove():
-    """Its codes are 22, its states 21; and the rule that it is taught has one meaning for each."""
+    """Its codes are 22, its states 21. A code keeps its two meanings where nothing that was seen tells them apart."""
     table = two_meanings_of(shipped())
     assert (table.steps != shipped().steps).any()
     run = TableRule(table)
@@ -225,7 +225,6 @@ def test_a_run_with_two_meanings_of_a_code_becomes_a_rule_that_both_checkers_pro
     taught = run.taught(learnt)
     assert not prove(taught).failures[:3]
     assert SecondChecker(taught).check().proved
-    assert (learnt.targets != table.steps)[learnt.targets != ANY].any(), "one meaning for each code"
 
 
 def network_of(table: RuleTable, targets: np.ndarray, seed: int) -> RuleNetwork:

@@ -23,6 +23,7 @@ Nothing here knows what is added.
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +34,7 @@ PURE, FEW, NOISE, EVIDENCE, RETURN = 0.9, 2, 0.1, 1e-4, 0.01
 """The noise rule, as the head of this file states it."""
 LEFT, RIGHT, BELOW, OWN = 1, 2, 3, 4
 """Columns of a window."""
+_ROLES = 4
 _MOST_STATES = 48
 """A run that shows more has learned no rule."""
 # What a blank reads as, and the share of a state's cells that a pattern must have to be one of its own.
@@ -106,41 +108,48 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
 
 
 def partition(seen: Observed, output: np.ndarray) -> np.ndarray:
-    """The class of each type, numbered from 0: the coarsest partition of `output` that agrees with what was seen.
+    """The class of each type, numbered from 0: a coarse partition of `output` that agrees with what was seen.
 
-    `output` [T] is what each type shows to the world.
+    `output` [T] is what each type shows to the world. Classes are made anew with each partition found, until one comes
+    back: what the last one compares tells more than what those before it did.
     """
-    _, classes = np.unique(output, return_inverse=True)
+    _, shown = np.unique(output, return_inverse=True)
     frequency = np.bincount(seen.windows[:, OWN], seen.counts, minlength=len(output))
-    again = True
-    while again:
-        again = False
-        for role in (RIGHT, BELOW, LEFT, OWN):
-            split = _refined(seen, classes, frequency, role)
-            while split.max() > classes.max():
-                classes, again = split, True
-                if classes.max() >= _MOST_STATES:
-                    return classes
-                split = _refined(seen, classes, frequency, role)
+    classes = shown
+    # What stands below and to the left tells states apart only where it is known what the right neighbour tells.
+    for roles in ((RIGHT,), (RIGHT, BELOW, LEFT, OWN)):
+        before = list[np.ndarray]()
+        while classes.max() < _MOST_STATES and not any(np.array_equal(classes, other) for other in before):
+            before.append(classes)
+            classes = _parted(seen, shown, _all_evidence(seen, classes, roles), frequency)
     return classes
 
 
-def _refined(seen: Observed, classes: np.ndarray, frequency: np.ndarray, role: int) -> np.ndarray:
-    """The classes, each split by what cells come to that see its members in this role."""
-    evidence = _evidence(seen, classes, role)
-    by_class = np.argsort(classes[evidence.types], kind="stable")
-    evidence = evidence.of(by_class)
-    ends = np.searchsorted(classes[evidence.types], np.arange(classes.max() + 2))
-    refined, enough = classes.copy(), EVIDENCE * (seen.change_counts if role == OWN else seen.counts).sum()
-    for number in range(classes.max() + 1):
-        members = np.flatnonzero(classes == number)
-        members = members[np.argsort(-frequency[members], kind="stable")]
-        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), seen.patterns, frequency, enough)
-        sizes = np.bincount(groups, frequency[members])
-        names = np.empty(len(sizes), np.int64)
-        names[np.argsort(-sizes, kind="stable")] = [number, *(refined.max() + 1 + np.arange(len(sizes) - 1))]
-        refined[members] = names[groups]
-    return refined
+def _parted(seen: Observed, shown: np.ndarray, evidence: "_Evidence", frequency: np.ndarray) -> np.ndarray:
+    """The class of each type: types that show the same are one class, but for what evidence tells apart.
+
+    Types of one pattern are taken together first. Each pattern then is compared as a whole with the others.
+    """
+    enough, classes, count = EVIDENCE * seen.counts.sum(), np.zeros(len(shown), np.int64), 0
+    kinds, unit = np.unique(np.stack((shown, seen.patterns)), axis=1, return_inverse=True)
+    for members, part in evidence.parts(unit.reshape(-1)):
+        found = _clusters(part, frequency[members], enough, 0)
+        classes[members] = count + found
+        count += found.max() + 1
+    units = classes
+    size, shown_by = np.bincount(units, frequency), np.zeros(count, np.int64)
+    shown_by[units] = shown
+    base, most = int(evidence.outcomes.max(initial=0)) + 1, int(evidence.situations.max(initial=0)) + 1
+    keys, weights = _tally(
+        (units[evidence.types] * most + evidence.situations) * base + evidence.outcomes, evidence.weights
+    )
+    together = _Evidence(keys // base // most, keys // base % most, keys % base, weights)
+    classes, count = np.zeros(count, np.int64), 0
+    for members, part in together.parts(shown_by):
+        found = _clusters(part, size[members], enough, 1)
+        classes[members] = count + found
+        count += found.max() + 1
+    return classes[units]
 
 
 @dataclass(frozen=True)
@@ -149,16 +158,34 @@ class _Evidence:
 
     types: np.ndarray
     situations: np.ndarray
+    """A number whose remainder by `_ROLES` is the role."""
     outcomes: np.ndarray
     weights: np.ndarray
 
-    def of(self, which: np.ndarray | slice) -> "_Evidence":
-        return _Evidence(self.types[which], self.situations[which], self.outcomes[which], self.weights[which])
+    def parts(self, kinds: np.ndarray) -> Iterator[tuple[np.ndarray, "_Evidence"]]:
+        """The types of each kind, and what is known of them, in which they are numbered from 0."""
+        types, rows = (np.argsort(part, kind="stable") for part in (kinds, kinds[self.types]))
+        every = np.arange(kinds.max() + 2)
+        ends, row_ends = np.searchsorted(kinds[types], every), np.searchsorted(kinds[self.types[rows]], every)
+        place = np.zeros(len(kinds), np.int64)
+        for kind in every[:-1]:
+            members, of = types[ends[kind] : ends[kind + 1]], rows[row_ends[kind] : row_ends[kind + 1]]
+            place[members] = np.arange(len(members))
+            yield members, _Evidence(place[self.types[of]], self.situations[of], self.outcomes[of], self.weights[of])
+
+
+def _all_evidence(seen: Observed, classes: np.ndarray, roles: Sequence[int]) -> _Evidence:
+    """Pure evidence of all these roles."""
+    parts = [_evidence(seen, classes, role) for role in roles]
+    names = ("types", "situations", "outcomes", "weights")
+    return _Evidence(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
-    """Pure evidence. A situation is a symbol and the classes of the other two neighbours. What a cell itself comes to
-    with another left neighbour has one situation, and counts where it often is of another class."""
+    """Pure evidence. A situation is a symbol and the classes of the right and the lower neighbour, as far as they stand
+    in another role. The left neighbour is none: it follows from what a cell comes to, which is to be compared. What a
+    cell itself comes to with another left neighbour has one situation, and counts where it often is of another class.
+    """
     base = int(classes.max()) + 2
     by_class = np.append(classes, base - 1)
     if role == OWN:
@@ -175,8 +202,9 @@ def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
         inside = seen.windows[:, role] < len(classes)
         windows, counts = seen.windows[inside], seen.counts[inside]
         types, situation, own = windows[:, role], windows[:, 0], windows[:, OWN]
-        for other in {LEFT, RIGHT, BELOW} - {role}:
+        for other in {RIGHT, BELOW} - {role}:
             situation = situation * base + by_class[windows[:, other]]
+    situation = situation * _ROLES + role - 1
     most = int(situation.max(initial=0)) + 1
     keys, weights = _tally((types * most + situation) * base + by_class[own], counts)
     cases, outcomes = keys // base, keys % base
@@ -200,61 +228,39 @@ def _tally(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return keys[first], np.add.reduceat(counts[order], first) if len(first) else counts[:0]
 
 
-def _groups(
-    members: np.ndarray, evidence: _Evidence, patterns: np.ndarray, frequency: np.ndarray, enough: float
-) -> np.ndarray:
-    """The group of each member of a class, the most frequent of which come first: those in a group are alike."""
-    place = np.zeros(max(members.max(initial=0), evidence.types.max(initial=0)) + 1, np.int64)
-    place[members] = np.arange(len(members))
-    _, situations = np.unique(evidence.situations, return_inverse=True)
-    evidence = _Evidence(place[evidence.types], situations, evidence.outcomes, evidence.weights)
-    group, known = np.full(len(members), _NONE), np.isin(np.arange(len(members)), evidence.types)
-    scores = np.zeros((0, 2, len(members)))
-    while True:
-        alone = (group == _NONE) & known
-        same, apart = scores[:, 0], scores[:, 1]
-        if len(scores):
-            alone &= (apart > np.maximum(NOISE * same, enough)).all(0)
-        if not alone.any():
-            break
-        joined = np.zeros(len(members), bool)
-        joined[alone.argmax()] = True
-        while joined.any():
-            group[joined] = len(scores)
-            same, apart = _agreement(evidence, group == len(scores))
-            joined = (group == _NONE) & (same > 0) & (apart <= NOISE * same)
-        scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
-    if len(scores) <= 1:
-        return np.zeros_like(group)
-    # The first group that a type is like may be like others by accident: it goes to the one that it contradicts least.
-    share = (scores[:, 1] + 1) / (scores.sum(1) + 1)
-    least, placed = share.argmin(0), np.flatnonzero(group != _NONE)
-    group[placed] = np.where(share[group, np.arange(len(group))] > share.min(0), least, group)[placed]
-    scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
-    by_pattern = np.stack(
-        [np.bincount(patterns[members], frequency[members] * (group == g)) for g in range(len(scores))]
-    )
-    company, size = by_pattern[:, patterns[members]], by_pattern.sum(1, keepdims=True)
-    # First those whose pattern is in some group: what they show counts for the others.
-    for now in (company.any(0), np.ones(len(members), bool)):
-        left = np.flatnonzero((group == _NONE) & now)
-        least = scores[:, 0, left] - scores[:, 1, left]
-        group[left] = np.lexsort((np.broadcast_to(size, least.shape), company[:, left], least), axis=0)[-1]
-        scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
-    return group
-
-
-def _agreement(evidence: _Evidence, inside: np.ndarray) -> np.ndarray:
-    """[2, members]: in how many cases each does what most of the group `inside` do in the same situation, and not."""
-    base, count = int(evidence.outcomes.max(initial=0)) + 1, int(evidence.situations.max(initial=-1)) + 1
-    of_group = inside[evidence.types]
-    votes = np.bincount(
-        evidence.situations[of_group] * base + evidence.outcomes[of_group], evidence.weights[of_group], count * base
-    ).reshape(count, base)
-    usual, known = votes.argmax(1), votes.sum(1)
-    together = np.minimum(evidence.weights, known[evidence.situations])
-    agrees = usual[evidence.situations] == evidence.outcomes
-    return np.stack([np.bincount(evidence.types, together * part, len(inside)) for part in (agrees, ~agrees)])
+def _clusters(evidence: _Evidence, size: np.ndarray, enough: float, least: int) -> np.ndarray:
+    """The cluster of each, the largest first: it joins the one that it agrees with most of those that it does not
+    contradict, and that it agrees with in at least so many cases; else it is a new one."""
+    count = len(size)
+    if count == 1:
+        return np.zeros(1, np.int64)
+    situations, situation = np.unique(evidence.situations, return_inverse=True)
+    results, outcome = np.unique(evidence.outcomes, return_inverse=True)
+    role = np.eye(_ROLES)[situations % _ROLES]
+    order = np.argsort(evidence.types, kind="stable")
+    ends = np.searchsorted(evidence.types[order], np.arange(count + 1))
+    cluster, sizes = np.zeros(count, np.int64), list[float]()
+    votes = list[np.ndarray]()
+    for one in np.argsort(-size, kind="stable"):
+        rows = order[ends[one] : ends[one + 1]]
+        where, what, weight = situation[rows], outcome[rows], evidence.weights[rows]
+        best = len(votes)
+        if votes:
+            voted = np.stack([part[where] for part in votes])
+            both = np.minimum(weight, voted.sum(-1))
+            agrees = both * (voted.argmax(-1) == what)
+            differs = both - agrees
+            same, apart = ((cases > 0) @ role[where] for cases in (agrees, differs))
+            alike = ((apart <= NOISE * same) | (differs @ role[where] <= enough)).all(-1) & (agrees.sum(-1) >= least)
+            if alike.any():
+                best = np.lexsort((sizes, (agrees - differs).sum(-1), alike))[-1]
+        if best == len(votes):
+            votes.append(np.zeros((len(situations), max(1, len(results)))))
+            sizes.append(0.0)
+        np.add.at(votes[best], (where, what), weight)
+        sizes[best] += size[one]
+        cluster[one] = best
+    return cluster
 
 
 def _patterns(seen: Observed, states: np.ndarray, frequency: np.ndarray, outputs: np.ndarray) -> np.ndarray:
