@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from gridsum.automaton import consolidate
 from gridsum.automaton.consolidate import draw, fit
+from gridsum.automaton.construct import construct
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
 from gridsum.automaton.observe import Observed, observe
@@ -307,3 +308,15 @@ def test_a_run_gives_up_after_a_round_without_progress(unfinished: RuleNetwork, 
     ((_, result),) = settle(alone(unfinished, 0), replace(ROUND, rounds=4), (4,))
     assert not result["proved"]
     assert [done["fitted"] for done in result["rounds"]] == [True, True]
+
+
+def test_states_that_only_the_left_neighbour_keeps_from_being_compared():
+    """Each cell of a product hands its factor on to the left, so what stands there follows from the factor. Held the
+    same, it would leave no situation in which two factors were seen."""
+    table = construct(find("times:base=3"))
+    seen = observe(TableRule(table), replace(LOOK, digits=(1, 4)), 0)  # type: ignore[arg-type]
+    learnt = target_table(minimise(seen, np.array(table.outputs), 0.0))
+    assert len(learnt.states) == len(table.states) - 2, "what the first row shows is what a factor of 1 does"
+    steps = np.where(learnt.targets == ANY, 0, learnt.targets).astype(np.uint8)  # where any will do, the start
+    outputs = tuple(table.outputs[state] for state in learnt.states)
+    assert prove(replace(table, states=tuple(learnt.states.tolist()), steps=steps, outputs=outputs)).proved

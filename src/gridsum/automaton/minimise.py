@@ -5,6 +5,8 @@ table. The elements are the types of cells (kind of symbol, bits, bits below), b
 things, and two patterns one. Types that read alike begin as one class; the lowest row, which nobody reads, begins as
 blank. A class is split where neighbours tell its members apart: a cell that sees one of them or another, with the same
 symbol and with other neighbours of the same classes, comes to different classes. What is left are the states.
+The left neighbour is not held the same: what stands there follows from what the cell comes to, and so it would hide
+every difference. Where it decides (among siblings, see `targets`) a case is not pure, and does not count.
 
 Some types never stand where neighbours could compare them. So a class is also split where its members become different
 classes when another pattern is put on their left.
@@ -12,12 +14,12 @@ classes when another pattern is put on their left.
 A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 
 - What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.
-- Two types, or a type and a group of types, are alike if they differ in at most `NOISE` of what they have in common.
-- A group of its own needs more disagreement than that with every other group, and in `EVIDENCE` of all cells seen.
+- Two are alike if in each role they differ in at most `NOISE` of the situations that both were seen in, or in
+  `EVIDENCE` of all cells seen.
+- Types of one pattern are one state until something tells them apart; patterns are different states until something
+  compares them, and they are alike. Not to merge what nothing compares is always right, and only costs states.
 - What a type becomes beside another left neighbour counts only if that class comes back by the same means, in `RETURN`
   of its cases: else the run errs in a context that it never meets.
-- A type of which too little is known joins the group that it contradicts least; of equal ones that of its pattern, or
-  the largest.
 
 Nothing here knows what is added.
 """
@@ -130,26 +132,26 @@ def _parted(seen: Observed, shown: np.ndarray, evidence: "_Evidence", frequency:
 
     Types of one pattern are taken together first. Each pattern then is compared as a whole with the others.
     """
-    enough, classes, count = EVIDENCE * seen.counts.sum(), np.zeros(len(shown), np.int64), 0
-    kinds, unit = np.unique(np.stack((shown, seen.patterns)), axis=1, return_inverse=True)
-    for members, part in evidence.parts(unit.reshape(-1)):
-        found = _clusters(part, frequency[members], enough, 0)
+    enough = EVIDENCE * seen.counts.sum()
+    _, pattern = np.unique(np.stack((shown, seen.patterns)), axis=1, return_inverse=True)
+    units = _told_apart(pattern.reshape(-1), evidence, frequency, enough, 0)
+    showing = np.zeros(int(units.max()) + 1, np.int64)
+    showing[units] = shown
+    base, most = (int(part.max(initial=0)) + 1 for part in (evidence.outcomes, evidence.situations))
+    cases = (units[evidence.types] * most + evidence.situations) * base + evidence.outcomes
+    keys, weights = _tally(cases, evidence.weights)
+    of_units = _Evidence(keys // base // most, keys // base % most, keys % base, weights)
+    return _told_apart(showing, of_units, np.bincount(units, frequency), enough, 1)[units]
+
+
+def _told_apart(kinds: np.ndarray, evidence: "_Evidence", size: np.ndarray, enough: float, least: int) -> np.ndarray:
+    """The class of each, where those of one kind are one class, but for what evidence tells apart."""
+    classes, count = np.zeros(len(kinds), np.int64), 0
+    for members, part in evidence.parts(kinds):
+        found = _clusters(part, size[members], enough, least)
         classes[members] = count + found
-        count += found.max() + 1
-    units = classes
-    size, shown_by = np.bincount(units, frequency), np.zeros(count, np.int64)
-    shown_by[units] = shown
-    base, most = int(evidence.outcomes.max(initial=0)) + 1, int(evidence.situations.max(initial=0)) + 1
-    keys, weights = _tally(
-        (units[evidence.types] * most + evidence.situations) * base + evidence.outcomes, evidence.weights
-    )
-    together = _Evidence(keys // base // most, keys // base % most, keys % base, weights)
-    classes, count = np.zeros(count, np.int64), 0
-    for members, part in together.parts(shown_by):
-        found = _clusters(part, size[members], enough, 1)
-        classes[members] = count + found
-        count += found.max() + 1
-    return classes[units]
+        count += int(found.max()) + 1
+    return classes
 
 
 @dataclass(frozen=True)
@@ -183,8 +185,9 @@ def _all_evidence(seen: Observed, classes: np.ndarray, roles: Sequence[int]) -> 
 
 def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
     """Pure evidence. A situation is a symbol and the classes of the right and the lower neighbour, as far as they stand
-    in another role. The left neighbour is none: it follows from what a cell comes to, which is to be compared. What a
-    cell itself comes to with another left neighbour has one situation, and counts where it often is of another class.
+    in another role. Of the left neighbour all that counts is whether there is one: it follows from what a cell comes
+    to, which is to be compared. What a cell itself comes to with another left neighbour has one situation, and counts
+    where it often is of another class.
     """
     base = int(classes.max()) + 2
     by_class = np.append(classes, base - 1)
@@ -204,6 +207,7 @@ def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
         types, situation, own = windows[:, role], windows[:, 0], windows[:, OWN]
         for other in {RIGHT, BELOW} - {role}:
             situation = situation * base + by_class[windows[:, other]]
+        situation = situation * 2 + (role != LEFT) * (windows[:, LEFT] == len(classes))
     situation = situation * _ROLES + role - 1
     most = int(situation.max(initial=0)) + 1
     keys, weights = _tally((types * most + situation) * base + by_class[own], counts)
