@@ -123,7 +123,7 @@ def test_another_interpretation_has_a_table_in_the_appendix(copied: Path):
 def test_numbers_are_those_of_the_records(copied: Path):
     """Of several records of a run the last one counts."""
     path = copied / "records" / "SASA.jsonl"
-    rights = {0: 300, 1: 700}
+    rights: dict[int | None, int] = {0: 300, 1: 700}
     rewrite_records(path, lambda r: {"chars_right": rights[r.seed], "chars_valid": 1000} if r.suite == "2x602" else {})
     title = "Our means minus the paper's (Table VI)"
     page, appendix = written_pages(copied)
