@@ -29,7 +29,8 @@ from gridsum.objective.paper import cost
 from gridsum.ops.grids import GridSize
 from gridsum.training.gradients import EagerGradients, draw, part_gradient
 from gridsum.training.optimiser import AdamW
-from tests.model.test_rule import SMALL, vectors_of
+from tests.model.test_rule import vectors_of
+from tests.oracles.sizes import SMALL_RULE
 from tests.training.test_gradients import tiny
 
 SEEDS, SIZE, STEPS = (3, 5), GridSize(3, 5), 3
@@ -248,7 +249,7 @@ def test_three_steps_of_training_with_another_step_are_autograd_s():
 def of_bits(network: RuleNetwork) -> list[Tensor]:
     """Actions, a step's logits in training, and what is read, as it is computed."""
     numbers = torch.Generator().manual_seed(0)
-    bits = torch.randn(2, 3, 4, 5, SMALL.bits, generator=numbers, dtype=torch.float64).sign()
+    bits = torch.randn(2, 3, 4, 5, SMALL_RULE.bits, generator=numbers, dtype=torch.float64).sign()
     symbols = torch.randint(12, (3, 4, 5), generator=numbers)
     inside = torch.ones(2, 3, 4, 5, 1, dtype=torch.float64)
     cells = cells_of(network, inside)
@@ -269,7 +270,7 @@ def of_bits_by_definition(network: RuleNetwork) -> list[Tensor]:
 
 @every_way
 def test_every_module_of_the_network_of_bits_computes_as_it_was_changed(way):
-    network = RuleNetwork(SMALL, [3, 8]).double()
+    network = RuleNetwork(SMALL_RULE, [3, 8]).double()
     before = of_bits(network)
     torch.testing.assert_close(before, of_bits_by_definition(network))
     inside = torch.ones(2, 1, 2, 2, 1)
