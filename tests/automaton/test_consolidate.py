@@ -211,6 +211,15 @@ def test_what_goes_to_the_right_is_drawn_with_left_and_right_exchanged():
     assert prove(run.taught(learnt)).proved
 
 
+def test_a_rule_with_left_and_right_exchanged_takes_the_same_steps():
+    rule = LearnedRule(RuleNetwork(SMALL_RULE, [0]))
+    other, codes = rule.exchanged(), list(range(16))
+    assert (other.table(codes).steps == rule.table(codes).steps.swapaxes(1, 2)).all()
+    assert not (other.table(codes).steps == rule.table(codes).steps).all()
+    x, state = (torch.randint(8, (5, 3, 6), generator=torch.Generator().manual_seed(n)) for n in (0, 1))
+    assert torch.equal(other.step(x, state), rule.step(x, state))
+
+
 def test_what_becomes_another_but_never_comes_back_is_a_mistake(seen: Observed):
     """Blanks of a type that no neighbour changes become a 3, beside one that they never have."""
     blanks = np.flatnonzero((seen.patterns == BLANK) & ~seen.lowest)
