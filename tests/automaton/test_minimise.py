@@ -99,6 +99,32 @@ def test_a_machine_is_minimised_as_a_textbook_does(
     assert same_partition(found, machine.minimal()[of])
 
 
+def test_two_that_differ_in_most_situations_are_two_however_rare_these_are():
+    one, two, here, there, nobody = range(5)
+    lines = [(0, one, here, 20_000), (0, two, here, 20_000)]
+    lines += [(symbol, right, own, 300) for symbol in (1, 2) for right, own in ((one, here), (two, there))]
+    windows = [(symbol, nobody, right, nobody, own) for symbol, right, own, _ in lines]
+    windows += [(3, nobody, nobody, nobody, own) for own in (one, two)]
+    counts = np.array([*(count for *_, count in lines), 20_000, 20_000])
+    found = classes_of(np.array(windows), counts, np.array([0, 0, 1, 2]), np.arange(4))
+    assert same_partition(found, np.arange(4))
+
+
+def test_what_the_right_neighbour_tells_is_found_before_what_lies_below_counts():
+    """`one` lies mostly where `low` stands to the right, `two` where `high` does, and each leads to itself once more.
+    While `low` and `high` are taken for one, `one` and `two` seem to differ, and would go on to do so."""
+    one, two, low, high, here, there, nobody = range(7)
+    counted = [(1, low, nobody, here, 5000), (1, high, nobody, there, 5000)]
+    for below, lows in ((one, 9500), (two, 500)):
+        counted += [(0, low, below, here, lows), (0, high, below, there, 10_000 - lows)]
+        counted += [(1, below, nobody, there, 5000), (2, nobody, below, below, 5000)]
+    counted += [(3, nobody, nobody, right, 5000) for right in (low, high)]
+    windows = np.array([(symbol, nobody, *around) for symbol, *around, _ in counted])
+    counts = np.array([count for *_, count in counted])
+    found = classes_of(windows, counts, np.array([0, 0, 1, 1, 2, 3]), np.arange(6))
+    assert same_partition(found, np.array([0, 0, 1, 2, 3, 4]))
+
+
 def test_what_nothing_compares_is_held_together_by_its_pattern_alone():
     """`other` has the pattern of `two`. `rare` contradicts it, and shares no situation with `one`: it stays apart."""
     one, two, other, rare, here, there, nobody = range(7)

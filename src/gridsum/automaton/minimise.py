@@ -243,7 +243,7 @@ def _clusters(evidence: _Evidence, size: np.ndarray, enough: float, least: int) 
     role = np.eye(_ROLES)[situations % _ROLES]
     order = np.argsort(evidence.types, kind="stable")
     ends = np.searchsorted(evidence.types[order], np.arange(count + 1))
-    cluster, sizes = np.zeros(count, np.int64), list[float]()
+    cluster, sizes = np.zeros(count, np.int64), np.zeros(count)
     votes = list[np.ndarray]()
     for one in np.argsort(-size, kind="stable"):
         rows = order[ends[one] : ends[one + 1]]
@@ -257,10 +257,9 @@ def _clusters(evidence: _Evidence, size: np.ndarray, enough: float, least: int) 
             same, apart = ((cases > 0) @ role[where] for cases in (agrees, differs))
             alike = ((apart <= NOISE * same) | (differs @ role[where] <= enough)).all(-1) & (agrees.sum(-1) >= least)
             if alike.any():
-                best = np.lexsort((sizes, (agrees - differs).sum(-1), alike))[-1]
+                best = np.lexsort((sizes[: len(votes)], (agrees - differs).sum(-1), alike))[-1]
         if best == len(votes):
             votes.append(np.zeros((len(situations), max(1, len(results)))))
-            sizes.append(0.0)
         np.add.at(votes[best], (where, what), weight)
         sizes[best] += size[one]
         cluster[one] = best
