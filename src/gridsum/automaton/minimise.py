@@ -5,8 +5,6 @@ table. The elements are the types of cells (kind of symbol, bits, bits below), b
 things, and two patterns one. Types that read alike begin as one class; the lowest row, which nobody reads, begins as
 blank. A class is split where neighbours tell its members apart: a cell that sees one of them or another, with the same
 symbol and with other neighbours of the same classes, comes to different classes. What is left are the states.
-The left neighbour is not held the same: what stands there follows from what the cell comes to, and so it would hide
-every difference. Where it decides (among siblings, see `targets`) a case is not pure, and does not count.
 
 Some types never stand where neighbours could compare them. So a class is also split where its members become different
 classes when another pattern is put on their left.
@@ -14,18 +12,17 @@ classes when another pattern is put on their left.
 A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 
 - What a cell comes to counts only where it is nearly always the same: `PURE` of its cases, at least `FEW` of them.
-- Two are alike if in each role they differ in at most `NOISE` of the situations that both were seen in, or in
-  `EVIDENCE` of all cells seen.
-- Types of one pattern are one state until something tells them apart; patterns are different states until something
-  compares them, and they are alike. Not to merge what nothing compares is always right, and only costs states.
+- Two types, or a type and a group of types, are alike if they differ in at most `NOISE` of what they have in common.
+- A group of its own needs more disagreement than that with every other group, and in `EVIDENCE` of all cells seen.
 - What a type becomes beside another left neighbour counts only if that class comes back by the same means, in `RETURN`
   of its cases: else the run errs in a context that it never meets.
+- A type of which too little is known joins the group that it contradicts least; of equal ones that of its pattern, or
+  the largest.
 
 Nothing here knows what is added.
 """
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,7 +33,6 @@ PURE, FEW, NOISE, EVIDENCE, RETURN = 0.9, 2, 0.1, 1e-4, 0.01
 """The noise rule, as the head of this file states it."""
 LEFT, RIGHT, BELOW, OWN = 1, 2, 3, 4
 """Columns of a window."""
-_ROLES = 4
 _MOST_STATES = 48
 """A run that shows more has learned no rule."""
 # What a blank reads as, and the share of a state's cells that a pattern must have to be one of its own.
@@ -110,48 +106,41 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
 
 
 def partition(seen: Observed, output: np.ndarray) -> np.ndarray:
-    """The class of each type, numbered from 0: a coarse partition of `output` that agrees with what was seen.
+    """The class of each type, numbered from 0: the coarsest partition of `output` that agrees with what was seen.
 
-    `output` [T] is what each type shows to the world. Classes are made anew with each partition found, until one comes
-    back: what the last one compares tells more than what those before it did.
+    `output` [T] is what each type shows to the world.
     """
-    _, shown = np.unique(output, return_inverse=True)
+    _, classes = np.unique(output, return_inverse=True)
     frequency = np.bincount(seen.windows[:, OWN], seen.counts, minlength=len(output))
-    classes = shown
-    # What stands below and to the left tells states apart only where it is known what the right neighbour tells.
-    for roles in ((RIGHT,), (RIGHT, BELOW, LEFT, OWN)):
-        before = list[np.ndarray]()
-        while classes.max() < _MOST_STATES and not any(np.array_equal(classes, other) for other in before):
-            before.append(classes)
-            classes = _parted(seen, shown, _all_evidence(seen, classes, roles), frequency)
+    again = True
+    while again:
+        again = False
+        for role in (RIGHT, BELOW, LEFT, OWN):
+            split = _refined(seen, classes, frequency, role)
+            while split.max() > classes.max():
+                classes, again = split, True
+                if classes.max() >= _MOST_STATES:
+                    return classes
+                split = _refined(seen, classes, frequency, role)
     return classes
 
 
-def _parted(seen: Observed, shown: np.ndarray, evidence: "_Evidence", frequency: np.ndarray) -> np.ndarray:
-    """The class of each type: types that show the same are one class, but for what evidence tells apart.
-
-    Types of one pattern are taken together first. Each pattern then is compared as a whole with the others.
-    """
-    enough = EVIDENCE * seen.counts.sum()
-    _, pattern = np.unique(np.stack((shown, seen.patterns)), axis=1, return_inverse=True)
-    units = _told_apart(pattern.reshape(-1), evidence, frequency, enough, 0)
-    showing = np.zeros(int(units.max()) + 1, np.int64)
-    showing[units] = shown
-    base, most = (int(part.max(initial=0)) + 1 for part in (evidence.outcomes, evidence.situations))
-    cases = (units[evidence.types] * most + evidence.situations) * base + evidence.outcomes
-    keys, weights = _tally(cases, evidence.weights)
-    of_units = _Evidence(keys // base // most, keys // base % most, keys % base, weights)
-    return _told_apart(showing, of_units, np.bincount(units, frequency), enough, 1)[units]
-
-
-def _told_apart(kinds: np.ndarray, evidence: "_Evidence", size: np.ndarray, enough: float, least: int) -> np.ndarray:
-    """The class of each, where those of one kind are one class, but for what evidence tells apart."""
-    classes, count = np.zeros(len(kinds), np.int64), 0
-    for members, part in evidence.parts(kinds):
-        found = _clusters(part, size[members], enough, least)
-        classes[members] = count + found
-        count += int(found.max()) + 1
-    return classes
+def _refined(seen: Observed, classes: np.ndarray, frequency: np.ndarray, role: int) -> np.ndarray:
+    """The classes, each split by what cells come to that see its members in this role."""
+    evidence = _evidence(seen, classes, role)
+    by_class = np.argsort(classes[evidence.types], kind="stable")
+    evidence = evidence.of(by_class)
+    ends = np.searchsorted(classes[evidence.types], np.arange(classes.max() + 2))
+    refined, enough = classes.copy(), EVIDENCE * (seen.change_counts if role == OWN else seen.counts).sum()
+    for number in range(classes.max() + 1):
+        members = np.flatnonzero(classes == number)
+        members = members[np.argsort(-frequency[members], kind="stable")]
+        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), seen.patterns, frequency, enough)
+        sizes = np.bincount(groups, frequency[members])
+        names = np.empty(len(sizes), np.int64)
+        names[np.argsort(-sizes, kind="stable")] = [number, *(refined.max() + 1 + np.arange(len(sizes) - 1))]
+        refined[members] = names[groups]
+    return refined
 
 
 @dataclass(frozen=True)
@@ -160,35 +149,16 @@ class _Evidence:
 
     types: np.ndarray
     situations: np.ndarray
-    """A number whose remainder by `_ROLES` is the role."""
     outcomes: np.ndarray
     weights: np.ndarray
 
-    def parts(self, kinds: np.ndarray) -> Iterator[tuple[np.ndarray, "_Evidence"]]:
-        """The types of each kind, and what is known of them, in which they are numbered from 0."""
-        types, rows = (np.argsort(part, kind="stable") for part in (kinds, kinds[self.types]))
-        every = np.arange(kinds.max() + 2)
-        ends, row_ends = np.searchsorted(kinds[types], every), np.searchsorted(kinds[self.types[rows]], every)
-        place = np.zeros(len(kinds), np.int64)
-        for kind in every[:-1]:
-            members, of = types[ends[kind] : ends[kind + 1]], rows[row_ends[kind] : row_ends[kind + 1]]
-            place[members] = np.arange(len(members))
-            yield members, _Evidence(place[self.types[of]], self.situations[of], self.outcomes[of], self.weights[of])
-
-
-def _all_evidence(seen: Observed, classes: np.ndarray, roles: Sequence[int]) -> _Evidence:
-    """Pure evidence of all these roles."""
-    parts = [_evidence(seen, classes, role) for role in roles]
-    names = ("types", "situations", "outcomes", "weights")
-    return _Evidence(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    def of(self, which: np.ndarray | slice) -> "_Evidence":
+        return _Evidence(self.types[which], self.situations[which], self.outcomes[which], self.weights[which])
 
 
 def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
-    """Pure evidence. A situation is a symbol and the classes of the right and the lower neighbour, as far as they stand
-    in another role. Of the left neighbour all that counts is whether there is one: it follows from what a cell comes
-    to, which is to be compared. What a cell itself comes to with another left neighbour has one situation, and counts
-    where it often is of another class.
-    """
+    """Pure evidence. A situation is a symbol and the classes of the other two neighbours. What a cell itself comes to
+    with another left neighbour has one situation, and counts where it often is of another class."""
     base = int(classes.max()) + 2
     by_class = np.append(classes, base - 1)
     if role == OWN:
@@ -205,10 +175,8 @@ def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
         inside = seen.windows[:, role] < len(classes)
         windows, counts = seen.windows[inside], seen.counts[inside]
         types, situation, own = windows[:, role], windows[:, 0], windows[:, OWN]
-        for other in {RIGHT, BELOW} - {role}:
+        for other in {LEFT, RIGHT, BELOW} - {role}:
             situation = situation * base + by_class[windows[:, other]]
-        situation = situation * 2 + (role != LEFT) * (windows[:, LEFT] == len(classes))
-    situation = situation * _ROLES + role - 1
     most = int(situation.max(initial=0)) + 1
     keys, weights = _tally((types * most + situation) * base + by_class[own], counts)
     cases, outcomes = keys // base, keys % base
@@ -232,38 +200,61 @@ def _tally(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return keys[first], np.add.reduceat(counts[order], first) if len(first) else counts[:0]
 
 
-def _clusters(evidence: _Evidence, size: np.ndarray, enough: float, least: int) -> np.ndarray:
-    """The cluster of each, the largest first: it joins the one that it agrees with most of those that it does not
-    contradict, and that it agrees with in at least so many cases; else it is a new one."""
-    count = len(size)
-    if count == 1:
-        return np.zeros(1, np.int64)
-    situations, situation = np.unique(evidence.situations, return_inverse=True)
-    results, outcome = np.unique(evidence.outcomes, return_inverse=True)
-    role = np.eye(_ROLES)[situations % _ROLES]
-    order = np.argsort(evidence.types, kind="stable")
-    ends = np.searchsorted(evidence.types[order], np.arange(count + 1))
-    cluster, sizes = np.zeros(count, np.int64), np.zeros(count)
-    votes = list[np.ndarray]()
-    for one in np.argsort(-size, kind="stable"):
-        rows = order[ends[one] : ends[one + 1]]
-        where, what, weight = situation[rows], outcome[rows], evidence.weights[rows]
-        best = len(votes)
-        if votes:
-            voted = np.stack([part[where] for part in votes])
-            both = np.minimum(weight, voted.sum(-1))
-            agrees = both * (voted.argmax(-1) == what)
-            differs = both - agrees
-            same, apart = ((cases > 0) @ role[where] for cases in (agrees, differs))
-            alike = ((apart <= NOISE * same) | (differs @ role[where] <= enough)).all(-1) & (agrees.sum(-1) >= least)
-            if alike.any():
-                best = np.lexsort((sizes[: len(votes)], (agrees - differs).sum(-1), alike))[-1]
-        if best == len(votes):
-            votes.append(np.zeros((len(situations), max(1, len(results)))))
-        np.add.at(votes[best], (where, what), weight)
-        sizes[best] += size[one]
-        cluster[one] = best
-    return cluster
+def _groups(
+    members: np.ndarray, evidence: _Evidence, patterns: np.ndarray, frequency: np.ndarray, enough: float
+) -> np.ndarray:
+    """The group of each member of a class, the most frequent of which come first: those in a group are alike."""
+    place = np.zeros(max(members.max(initial=0), evidence.types.max(initial=0)) + 1, np.int64)
+    place[members] = np.arange(len(members))
+    _, situations = np.unique(evidence.situations, return_inverse=True)
+    evidence = _Evidence(place[evidence.types], situations, evidence.outcomes, evidence.weights)
+    group, known = np.full(len(members), _NONE), np.isin(np.arange(len(members)), evidence.types)
+    scores = np.zeros((0, 2, len(members)))
+    while True:
+        alone = (group == _NONE) & known
+        same, apart = scores[:, 0], scores[:, 1]
+        if len(scores):
+            alone &= (apart > np.maximum(NOISE * same, enough)).all(0)
+        if not alone.any():
+            break
+        joined = np.zeros(len(members), bool)
+        joined[alone.argmax()] = True
+        while joined.any():
+            group[joined] = len(scores)
+            same, apart = _agreement(evidence, group == len(scores))
+            joined = (group == _NONE) & (same > 0) & (apart <= NOISE * same)
+        scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
+    if len(scores) <= 1:
+        return np.zeros_like(group)
+    # The first group that a type is like may be like others by accident: it goes to the one that it contradicts least.
+    share = (scores[:, 1] + 1) / (scores.sum(1) + 1)
+    least, placed = share.argmin(0), np.flatnonzero(group != _NONE)
+    group[placed] = np.where(share[group, np.arange(len(group))] > share.min(0), least, group)[placed]
+    scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
+    by_pattern = np.stack(
+        [np.bincount(patterns[members], frequency[members] * (group == g)) for g in range(len(scores))]
+    )
+    company, size = by_pattern[:, patterns[members]], by_pattern.sum(1, keepdims=True)
+    # First those whose pattern is in some group: what they show counts for the others.
+    for now in (company.any(0), np.ones(len(members), bool)):
+        left = np.flatnonzero((group == _NONE) & now)
+        least = scores[:, 0, left] - scores[:, 1, left]
+        group[left] = np.lexsort((np.broadcast_to(size, least.shape), company[:, left], least), axis=0)[-1]
+        scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
+    return group
+
+
+def _agreement(evidence: _Evidence, inside: np.ndarray) -> np.ndarray:
+    """[2, members]: in how many cases each does what most of the group `inside` do in the same situation, and not."""
+    base, count = int(evidence.outcomes.max(initial=0)) + 1, int(evidence.situations.max(initial=-1)) + 1
+    of_group = inside[evidence.types]
+    votes = np.bincount(
+        evidence.situations[of_group] * base + evidence.outcomes[of_group], evidence.weights[of_group], count * base
+    ).reshape(count, base)
+    usual, known = votes.argmax(1), votes.sum(1)
+    together = np.minimum(evidence.weights, known[evidence.situations])
+    agrees = usual[evidence.situations] == evidence.outcomes
+    return np.stack([np.bincount(evidence.types, together * part, len(inside)) for part in (agrees, ~agrees)])
 
 
 def _patterns(seen: Observed, states: np.ndarray, frequency: np.ndarray, outputs: np.ndarray) -> np.ndarray:
