@@ -44,7 +44,7 @@ def test_a_stopped_run_loses_nothing_and_says_how_to_go_on(command: Command, tmp
         assert held is not None
         assert held.epoch == epoch, "checkpoints are due every three epochs"
         assert len(read_metrics(folder, 0)) == epoch, "an epoch that has been logged, but not ended, is forgotten"
-        told = f"gridsum: stopped and saved after epoch {epoch} of 8, whose end it goes on from; {again}"
+        told = f"gridsum: stopped and saved as of the end of epoch {epoch} of 8; {again}"
         assert ended.err.splitlines()[-1] == told
         assert "Traceback" not in ended.err
         command_line = ["train", "--out", str(folder), "--resume", "--device", "cpu"]

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from gridsum.automaton.proof import prove
-from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.settle import settle
 from gridsum.config.exact import ExactConfig, Phase, RuleConfig
 from gridsum.config.fields import override
@@ -222,18 +220,13 @@ def test_from_nothing_to_proofs(folder: Path):
     for seed, result in zip((0, 4), results, strict=True):
         assert result["seed"] == seed
         assert result["proved"] is False, "eleven tiny steps teach nothing"
-        assert result["proved_before"] is False
         assert len(result["rounds"]) == 1
-        assert result["failures"]
+        assert result["why"].startswith("training failed")
         log = read_metrics(folder, seed)
         assert [line["epoch"] for line in log] == [1, 2, 3, 4, 5, 6]
         assert log[-1]["phase"] == "robust"
         model = load_runs("exact", [folder / f"seed-{seed}" / "weights.safetensors"])
         assert (model.config, model.seeds) == (TINY, (seed,))
-        again = prove(LearnedRule(model.network).table())
-        assert [str(failure) for failure in again.failures[:5]] == result["first_failures"], (
-            "of the weights that are kept"
-        )
     checkpoint = load_checkpoint(folder)
     assert checkpoint is not None
     assert (checkpoint.epoch, checkpoint.seeds) == (6, [0, 4])

@@ -9,7 +9,7 @@ from typing import Any
 from gridsum.automaton.consolidate import consolidate
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
-from gridsum.config.exact import ConsolidationConfig
+from gridsum.config.exact import PROVABLE, ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 
 Report = Callable[[str], None]
@@ -21,7 +21,8 @@ def settle(
     """Consolidate all runs of a network together, in place, and prove each.
 
     Yields the number of each run and what it came to, as soon as that is known. `round` there is the one after which it
-    was proved, 0 where it was before the first.
+    was proved. A run is examined after it was taught: before, no run was ever proved. Where there are no rounds, it is
+    examined as it is, and `round` may be 0.
     """
     started = time.monotonic()
 
@@ -31,22 +32,19 @@ def settle(
     def ended(run: int, result: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         return run, result | {"seconds": round(time.monotonic() - started, 1)}
 
-    going: dict[int, dict[str, Any]] = {}
-    for run, seed in enumerate(seeds):
-        found = _examine(alone(network, run))
-        result = {"seed": seed, "rounds": [], "proved_before": found["proved"], **found}
-        result["round"] = 0 if found["proved"] else None
-        if result["proved"] or "entries" not in result or not config.rounds:
-            yield ended(run, result)
-        else:
-            going[run] = result
+    going: dict[int, dict[str, Any]] = {run: {"seed": seed, "rounds": []} for run, seed in enumerate(seeds)}
+    if not config.rounds or set(network.config.positions) != set(PROVABLE):
+        for run, result in going.items():
+            found = _examine(alone(network, run))
+            yield ended(run, {**result, **found, "round": 0 if found["proved"] else None})
+        return
     for number in range(1, config.rounds + 1):
         if not going:
             break
         rounds = consolidate(network, config, {run: seeds[run] * 1000 + number - 1 for run in going}, tell)
         for run, found in rounds.items():
             before = going.pop(run)
-            result = {**before, "rounds": [*before["rounds"], asdict(found)], "why": found.why}
+            result = {"proved": False, **before, "rounds": [*before["rounds"], asdict(found)], "why": found.why}
             if found.fitted:
                 result |= {"why": "", **_examine(alone(network, run))}
             result["round"] = number if result["proved"] else None

@@ -108,7 +108,7 @@ def _saved(options: Options) -> str:
     place = Path(options.out)
     done = last_epoch(place)
     epochs = read_setup(place)[0].training.epochs if done else 0
-    said = f"and saved after epoch {done} of {epochs}, whose end it goes on from" if done else "before an epoch was done"
+    said = f"and saved as of the end of epoch {done} of {epochs}" if done else "before an epoch was done"
     device = ["--device", options.device] if options.device != "auto" else []
     return f" {said}; go on with: {shlex.join(['gridsum', 'train', '--out', options.out, '--resume', *device])}"
 
