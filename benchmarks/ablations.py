@@ -19,24 +19,12 @@ from gridsum.io.progress import Lines
 from gridsum.ops.devices import pick_device
 from gridsum.training.loop import train
 
-LATE = ("anneal", "hard", "robust")
-PARTS: dict[str, dict[str, Any]] = {
-    "bits at once, no annealing": {
-        **{f"phases.{phase}.hard_start": 1.0 for phase in ("anneal", "hard")},
-        "phases.anneal.hard_end": 1.0,
-        "phases.anneal.noise_start": 1.0,
-    },
-    "no random starts": {f"phases.{phase}.random_starts": 0.0 for phase in LATE},
-    "no corruption": {"phases.robust.corruption": 0.0},
-    "bits cost nothing": {f"phases.{phase}.bit_cost": 0.0 for phase in LATE},
-}
 ABLATIONS: dict[str, dict[str, Any]] = {
     "the whole recipe": {},
-    **PARTS,
-    "none of these four": {key: value for part in PARTS.values() for key, value in part.items()},
-    "no short sums first": {"phases.place.steps": 0, "phases.soft.steps": 3800},
+    "no short sums first": {"phases.place.steps": 0, "phases.soft.steps": 3400},
+    "no soft states": {"phases.soft.bits": True, "phases.soft.noise": 1.0},
     **{f"{bits} bits": {"rule.bits": bits} for bits in (6, 7, 8, 10)},
-    **{f"{steps} robust steps": {"phases.robust.steps": steps} for steps in (400, 2000)},
+    **{f"{steps} steps of long sums": {"phases.long.steps": steps} for steps in (400, 2000)},
 }
 
 

@@ -62,7 +62,7 @@ def paper_step(name: str, runs: int, device: torch.device, precision: str) -> St
 def exact_step(name: str, runs: int, device: torch.device) -> Step:
     config = find("exact").configure("small" if name == "exact-small" else None)
     fleet = Fleet(config, tuple(range(runs)), device)
-    first = config.steps - config.phases.robust.steps // 2
+    first = config.steps - config.phases.long.steps // 2
 
     def step(number: int) -> float:
         fleet.train_step(first + number)

@@ -40,13 +40,14 @@ def test_cells_in_a_line_step_as_whole_grids_do(sizes, many, seed):
         for size in (config.bits, config.width, config.bits)
     )
     bits, grid = (bits * inside).requires_grad_(), (grid * inside).requires_grad_()
-    found = []
-    for cells in (Whole(network, inside), Packed(network, inside)):
+    whole, packed, found = Whole(network, inside), Packed(network, inside), []
+    for cells in (whole, packed):
         cell, query = network.meet(cells.take(grid))
-        z = cells.grids(cells.step(cell, query, cells.take(bits)))
+        z = cells.step(cell, query, cells.take(bits)) * cells.inside
         unused = ("embedding", "placement", "reading")
         inputs = [bits, grid, *(part for name, part in network.named_parameters() if not name.startswith(unused))]
-        found.append([z, *torch.autograd.grad((z * weight).sum(), inputs)])
+        found.append([z, *torch.autograd.grad((z * cells.take(weight)).sum(), inputs)])
+    found[0][0] = packed.take(found[0][0]) * packed.inside
     torch.testing.assert_close(*found)
 
 
@@ -57,14 +58,15 @@ def test_every_cell_has_its_place():
     assert cells.inside.sum((1, 2)).tolist() == [26, 7]
     assert cells.order.shape == (2, 26), "as many as the run with the most"
     grids = torch.arange(2.0 * 2 * 4 * 5).view(2, 2, 4, 5, 1) + 1
-    assert torch.equal(cells.grids(cells.take(grids)), grids * inside)
     shown = cells.take(grids) * cells.inside
+    assert torch.equal(shown[0], grids[0][inside[0] > 0][:, None])
+    assert torch.equal(shown[1, :7], grids[1][inside[1] > 0][:, None])
     assert torch.equal(cells.top_rows(shown), (grids * inside)[:, :, 0])
 
 
 @pytest.mark.parametrize("config", [TINY, OWN], ids=["three", "own"])
 def test_training_is_the_same_by_either(config, monkeypatch):
-    """Through all phases, for a fleet: what is logged, weights, moments and the last states."""
+    """Through all phases, for a fleet: what is logged, weights and moments."""
     config, states = override(config, {"discovery.batch": 12}), []
     for kind in (Packed, Whole):
         monkeypatch.setattr(discovery, "cells_of", kind)

@@ -25,7 +25,7 @@ TINY = SMALLEST | {"training.epochs": 1, "training.steps_per_epoch": 1}
 """A training run of it."""
 TINY_EXACT = {
     **{f"rule.{name}": 8 for name in ("width", "hidden", "placement_hidden")},
-    **{f"phases.{name}.steps": 0 for name in ("soft", "anneal", "hard", "robust")},
+    **{f"phases.{name}.steps": 0 for name in ("soft", "bits", "long")},
     "rule.bits": 3,
     "rule.groups": 2,
     "phases.place.steps": 1,

@@ -256,7 +256,7 @@ def test_training_has_no_more_terms_than_a_task_takes():
     config = variant("base", task=name)
     assert (config.task.terms, config.task.bucket_bounds) == ((1, 2), (1,))
     phases = find_entry("exact").configure(task=name).phases
-    assert {phases.soft.terms, phases.robust.terms} == {(1, 2)}
+    assert {phases.soft.terms, phases.long.terms} == {(1, 2)}
     with pytest.raises(ConfigError, match="takes at most 2 terms"):
         TaskConfig(name=name)
     with pytest.raises(ValueError, match="unknown task"):

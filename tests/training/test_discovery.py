@@ -21,7 +21,7 @@ from gridsum.study.watch import look
 from gridsum.tasks import Addition
 from gridsum.training import loop
 from gridsum.training.checkpoints import load_checkpoint
-from gridsum.training.discovery import at_step, draw, grid_of, place, recurrent_steps, setting
+from gridsum.training.discovery import at_step, draw, grid_of, place, rate, recurrent_steps
 from gridsum.training.exact import ExactGradients
 from gridsum.training.folders import FolderError, read_metrics
 from gridsum.training.loop import Fleet, train
@@ -38,11 +38,10 @@ TINY = override(
         "discovery.harden_accuracy": 0.005,
         "phases.place.steps": 2,
         "phases.soft.steps": 2,
-        "phases.anneal.steps": 3,
-        "phases.hard.steps": 2,
-        "phases.robust.steps": 2,
-        "phases.robust.digits": (1, 4),
-        **{f"phases.{name}.recurrent": (2, 4) for name in ("place", "soft", "anneal", "hard", "robust")},
+        "phases.bits.steps": 5,
+        "phases.long.steps": 2,
+        "phases.long.digits": (1, 4),
+        **{f"phases.{name}.recurrent": (2, 4) for name in ("place", "soft", "bits", "long")},
         "consolidation.problems": 40,
         "consolidation.rounds": 1,
         "consolidation.steps": 3,
@@ -64,19 +63,17 @@ def trained(config: ExactConfig, seeds: tuple[int, ...]) -> tuple[torch.Tensor, 
     return torch.stack(logged), state_of(fleet)
 
 
-def test_what_changes_in_a_phase_changes_evenly():
-    phase = Phase(steps=200, noise_start=0.0, noise_end=1.0, hard_start=0.5, rate_start=4e-3, rate_end=2e-3)
-    first, middle, last = (setting(phase, index) for index in (0, 100, 199))
-    assert (first.noise, first.hard) == (0.0, 0.5)
-    assert first.rate == pytest.approx(4e-3 / 50), "the rate grows to its size at first"
-    assert (middle.noise, middle.hard, middle.rate) == pytest.approx((0.5, 0.25, 3e-3))
-    assert (last.noise, last.hard) == pytest.approx((0.995, 0.0025))
-    assert setting(phase, 49).rate == pytest.approx(4e-3 - 2e-3 * 49 / 200)
+def test_the_rate_of_a_phase_grows_at_first_and_then_changes_evenly():
+    phase = Phase(steps=200, rate_start=4e-3, rate_end=2e-3)
+    assert rate(phase, 0) == pytest.approx(4e-3 / 50)
+    assert [rate(phase, index) for index in (49, 100)] == pytest.approx([4e-3 - 2e-3 * 49 / 200, 3e-3])
+    again = Phase(steps=1200, patience=400)
+    assert [rate(again, index) for index in (400, 449, 800)] == pytest.approx([1e-3 / 50, 1e-3, 1e-3 / 50])
 
 
 def test_every_training_step_has_its_phase():
     names = [at_step(TINY, number)[0] for number in range(TINY.steps)]
-    assert names == ["place"] * 2 + ["soft"] * 2 + ["anneal"] * 3 + ["hard"] * 2 + ["robust"] * 2
+    assert names == ["place"] * 2 + ["soft"] * 2 + ["bits"] * 5 + ["long"] * 2
     assert [at_step(TINY, number)[2] for number in (0, 1, 2, 6, 10)] == [0, 1, 0, 2, 1]
     with pytest.raises(ValueError, match="phases end"):
         at_step(TINY, TINY.steps)
@@ -102,9 +99,6 @@ def test_a_run_that_answers_nothing_is_drawn_anew_and_one_that_answers_goes_on(t
     gradients.config = override(config, {"phases.place.steps": 3})
     assert gradients.hopeless(1) == [], "it may take its time"
     assert gradients.hopeless(2) == [0], "it writes single numbers again, and does not add"
-    assert [setting(Phase(steps=1200, patience=400), index).rate for index in (400, 449, 800)] == pytest.approx(
-        [1e-3 / 50, 1e-3, 1e-3 / 50]
-    )
     told = Told()
     train(override(config, {"consolidation.rounds": 0}), [3], tmp_path / "runs", CPU, shown=told)
     assert told.warnings == ["seed 3: too few results were right, so its weights were drawn anew in epoch 2"]
@@ -117,7 +111,7 @@ def test_all_recurrent_lengths_of_a_phase_are_drawn():
         assert {recurrent_steps(phase, number) for number in range(300)} == set(range(low, high + 1))
 
 
-@pytest.mark.parametrize("name", ["place", "soft", "robust"])
+@pytest.mark.parametrize("name", ["place", "soft", "long"])
 def test_the_problems_and_grids_of_a_batch(name):
     """Half of either group, each run with a grid of its own for each, big enough for every result."""
     config = override(TINY, {"discovery.batch": 12})
@@ -224,7 +218,7 @@ def test_from_nothing_to_proofs(folder: Path):
         assert result["why"].startswith("training failed")
         log = read_metrics(folder, seed)
         assert [line["epoch"] for line in log] == [1, 2, 3, 4, 5, 6]
-        assert log[-1]["phase"] == "robust"
+        assert log[-1]["phase"] == "long"
         model = load_runs("exact", [folder / f"seed-{seed}" / "weights.safetensors"])
         assert (model.config, model.seeds) == (TINY, (seed,))
     checkpoint = load_checkpoint(folder)
@@ -319,7 +313,7 @@ def test_consolidation_may_be_given_more(folder: Path):
 
 def test_a_run_from_which_no_rule_can_be_taken_says_why(tmp_path: Path):
     config = override(TINY, {"rule.neighbours": "left right below above", **{
-        f"phases.{name}.steps": 0 for name in ("soft", "anneal", "hard", "robust")}})  # fmt: skip
+        f"phases.{name}.steps": 0 for name in ("soft", "bits", "long")}})  # fmt: skip
     (result,) = train(config, (2,), tmp_path / "run", CPU)
     assert result["proved"] is False
     assert "see left, right, below, above" in result["why"]

@@ -73,7 +73,7 @@ def train(
 
     Examples:
         >>> import tempfile
-        >>> steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "anneal", "hard", "robust")}
+        >>> steps = {f"phases.{phase}.steps": 0 for phase in ("soft", "bits", "long")}
         >>> short = {**steps, "phases.place.steps": 2, "discovery.epoch_steps": 1, "consolidation.rounds": 0}
         >>> short |= {"rule.bits": 5, "discovery.batch": 4}
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """What a run of `exact` is, as frozen data: the network of bits, the phases of its training, its consolidation.
 
 Every phase is the same training on results with other settings: problems grow from short sums to all of Π, states from
-soft to bits, starts from a clean grid to any. So the whole way from nothing to a rule is one configuration.
+numbers to bits. So the whole way from nothing to a rule is one configuration.
 """
 
 import math
@@ -48,28 +48,17 @@ class RuleConfig:
 
 @dataclass(frozen=True)
 class Phase:
-    """The phases of training, one after another. A setting with a start and an end changes evenly between them."""
+    """The phases of training, one after another."""
 
     steps: int = described(1000, "Training steps.")
     terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
-    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
+    digits: tuple[int, int] = described((1, 4), "The fewest and the most digits of a term.")
     recurrent: tuple[int, int] = described((5, 10), "The fewest and the most recurrent steps, drawn at every step.")
-    noise_start: float = described(1.0, "The noise on what becomes a bit, at the start of the phase.")
-    noise_end: float = described(1.0, "The same at its end.")
-    hard_start: float = described(
-        0.0, "The share of problems whose states are bits, not numbers between, at the start.", most=1
-    )
-    hard_end: float = described(0.0, "The same at its end.", most=1)
-    random_starts: float = described(
-        0.0, "The share of problems that start from random bits or another's states.", most=1
-    )
-    corruption: float = described(
-        0.0, "The share of cells randomised at each early step, in half of the problems.", most=1
-    )
-    bit_cost: float = described(0.0, "The cost of bits that are on, times their mean share.")
-    pad_weight: float = described(0.0, "The weight of the PAD class in this phase; 0: discovery.pad_weight.")
-    rate_start: float = described(1e-3, "The learning rate at the start of the phase.")
-    rate_end: float = described(1e-3, "The same at its end.")
+    noise: float = described(1.0, "The noise on what becomes a bit.")
+    bits: bool = described(True, "Whether states are bits, not numbers between.")
+    pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
+    rate_start: float = described(1e-3, "The learning rate at the start of the phase; it changes evenly.")
+    rate_end: float = described(1e-3, "The learning rate at its end.")
     patience: int = described(
         0, "Every N steps, a seed that answers too few problems right is restarted from new weights; 0: never."
     )
@@ -89,42 +78,20 @@ class Phase:
         return Space((low, middle), self.digits), Space((middle + 1, high), self.digits)
 
 
-_PLACE = Phase(
-    steps=1600,
-    terms=(1, 2),
-    digits=(1, 3),
-    recurrent=(2, 6),
-    noise_start=0.3,
-    noise_end=0.3,
-    rate_start=2e-3,
-    rate_end=2e-3,
-    patience=800,
-)
-_SOFT = Phase(steps=2200, digits=(1, 4), recurrent=(4, 9), noise_start=0.3, noise_end=0.3, rate_start=2e-3)
-_ANNEAL = Phase(steps=1200, digits=(1, 4), noise_start=0.3, hard_end=0.5, random_starts=0.5, bit_cost=0.03)
-_HARD = Phase(steps=1000, digits=(1, 4), hard_start=0.5, hard_end=1.0, random_starts=0.5, bit_cost=0.03, rate_end=5e-4)
-_ROBUST = Phase(
-    steps=800,
-    recurrent=(8, 16),
-    hard_start=1.0,
-    hard_end=1.0,
-    random_starts=0.6,
-    corruption=0.08,
-    bit_cost=0.03,
-    rate_start=6e-4,
-    rate_end=5e-5,
-)
+_PLACE = Phase(1600, (1, 2), (1, 3), (2, 6), 0.3, bits=False, rate_start=2e-3, rate_end=2e-3, patience=800)
+_SOFT = Phase(1800, recurrent=(4, 9), noise=0.3, bits=False, rate_start=2e-3)
+_BITS = Phase(1400, rate_end=5e-4)
+_LONG = Phase(800, digits=(1, 10), recurrent=(8, 16), rate_start=6e-4, rate_end=5e-5)
 
 
 @dataclass(frozen=True)
 class Phases:
-    """The phases in their order: placement on short sums, soft states, states that become bits, bits, any start."""
+    """The phases in their order: placement on short sums, states that are soft, states that are bits, long sums."""
 
     place: Phase = _PLACE
     soft: Phase = _SOFT
-    anneal: Phase = _ANNEAL
-    hard: Phase = _HARD
-    robust: Phase = _ROBUST
+    bits: Phase = _BITS
+    long: Phase = _LONG
 
 
 @dataclass(frozen=True)
@@ -145,7 +112,6 @@ class DiscoveryConfig:
     )
     weight_decay: float = described(0.05, "Weight decay of matrices.")
     clip: float = described(1.0, "The largest norm of a run's gradient.")
-    pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
     epoch_steps: int = described(
         100, "Training steps from one line of the log, and one checkpoint, to the next.", least=1
     )

@@ -49,12 +49,12 @@ def variant(
 SMALL: dict[str, Any] = {
     "rule.bits": 10,
     "rule.hidden": 128,
-    **{f"phases.{phase}.terms": (1, 3) for phase in ("soft", "anneal", "hard", "robust")},
-    **{f"phases.{phase}.digits": (1, 3) for phase in ("soft", "anneal", "hard")},
+    "discovery.batch": 64,
+    **{f"phases.{phase}.terms": (1, 3) for phase in ("soft", "bits", "long")},
+    **{f"phases.{phase}.digits": (1, 3) for phase in ("soft", "bits")},
     "phases.soft.recurrent": (3, 8),
-    "phases.anneal.recurrent": (4, 8),
-    "phases.hard.recurrent": (4, 8),
-    "phases.robust.digits": (1, 5),
-    "phases.robust.recurrent": (6, 12),
+    "phases.bits.recurrent": (4, 8),
+    "phases.long.digits": (1, 5),
+    "phases.long.recurrent": (6, 12),
 }
-"""What makes `exact` small enough for a CPU: a smaller network, surer with more bits, and shorter sums."""
+"""What makes `exact` small enough for a CPU: a smaller network, surer with more bits, and fewer and shorter sums."""

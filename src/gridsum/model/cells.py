@@ -34,10 +34,6 @@ class Whole:
         """These cells of grids [R,B,H,W,F]: [R,...,F]."""
         return grids
 
-    def grids(self, cells: Tensor) -> Tensor:
-        """The grids again, 0 in cells that belong to none."""
-        return cells * self.inside
-
     def top_rows(self, cells: Tensor) -> Tensor:
         """[R,B,W,F]."""
         return cells[:, :, 0]
@@ -51,7 +47,7 @@ class Packed:
     """The cells inside each run's grids in a line [R,n], and others where a run has fewer than another."""
 
     def __init__(self, network: RuleNetwork, inside: Tensor) -> None:
-        self.network, self.shape, self.sight = network, inside.shape[:4], network.sight()
+        self.network, self.sight = network, network.sight()
         flat = inside.flatten(1) > 0
         length = int(flat.sum(1).max())
         # the cells inside first, in their order
@@ -60,8 +56,9 @@ class Packed:
         # each cell's place in all lines, one after the other; that of cells outside is at the end of their line, and
         # holds zeros
         ends = torch.arange(1, len(flat) + 1, device=inside.device)[:, None] * (length + 1) - 1
-        self.place = torch.where(flat, ends - length + flat.cumsum(1) - 1, ends).view(self.shape)
-        around = neighbours(self.place[..., None], network.places, -1)
+        place = torch.where(flat, ends - length + flat.cumsum(1) - 1, ends).view(inside.shape)
+        self.top = place[:, :, 0, :, 0]
+        around = neighbours(place, network.places, -1)
         found = torch.stack([part.flatten(1).gather(1, self.order) for part in around])
         self.beside = torch.where(found < 0, ends, found)
 
@@ -69,11 +66,8 @@ class Packed:
         index = self.order[..., None].expand(-1, -1, grids.shape[-1])
         return grids.flatten(1, 3).gather(1, index)
 
-    def grids(self, cells: Tensor) -> Tensor:
-        return _at(cells * self.inside, self.place)
-
     def top_rows(self, cells: Tensor) -> Tensor:
-        return _at(cells, self.place[:, :, 0])
+        return _at(cells, self.top)
 
     def step(self, cell: Tensor, query: Tensor, bits: Tensor) -> Tensor:
         shown = linear(bits, *self.sight) * self.inside

@@ -165,12 +165,11 @@ def neighbours(part: Tensor, places: Sequence[tuple[int, int]], outside: float =
     return [padded[:, :, 1 + y : 1 + y + height, 1 + x : 1 + x + width] for y, x in places]
 
 
-def soft_bits(z: Tensor, noise: Tensor, hard: Tensor) -> Tensor:
-    """Numbers from 0 to 1 that become bits: noisy and saturating; where `hard`, the bit, with their gradient.
+def soft_bits(z: Tensor, noise: Tensor, hard: bool) -> Tensor:
+    """Numbers from 0 to 1, noisy and saturating; if `hard`, the bits that they are nearest to, with their gradient.
 
     This is improved semantic hashing (Kaiser & Bengio 2018).
     """
     noisy = z + noise
     between = (1.2 * noisy.sigmoid() - 0.1).clamp(0, 1)
-    bit = (noisy > 0).to(between.dtype)
-    return torch.where(hard, between + (bit - between).detach(), between)
+    return between + ((noisy > 0).to(between.dtype) - between).detach() if hard else between

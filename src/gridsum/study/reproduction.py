@@ -73,7 +73,7 @@ _QUICK_EXACT = {
     "rule.hidden": 16,
     "rule.groups": 4,
     "discovery.batch": 8,
-    **{f"phases.{name}.steps": 4 for name in ("place", "soft", "anneal", "hard", "robust")},
+    **{f"phases.{name}.steps": 4 for name in ("place", "soft", "bits", "long")},
     "consolidation.problems": 400,
     "consolidation.steps": 10,
     "consolidation.rounds": 1,

@@ -89,9 +89,8 @@ class Maximum(Task):
             **BLANKS_COUNT,
             "rule.bits": 10,
             "discovery.spare_columns": 1,
-            "phases.anneal.recurrent": (5, 10),
-            "phases.hard.recurrent": (5, 10),
-            "phases.robust.recurrent": (8, 16),
+            "phases.bits.recurrent": (5, 10),
+            "phases.long.recurrent": (8, 16),
         }
     )
 

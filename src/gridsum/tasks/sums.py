@@ -108,7 +108,7 @@ class Subtraction(Mixed):
             **BLANKS_COUNT,
             "phases.place.steps": 3200,
             "rule.bits": 10,
-            "phases.robust.steps": 2000,
+            "phases.long.steps": 2000,
             "consolidation.rounds": 4,
         }
     )
@@ -116,7 +116,7 @@ class Subtraction(Mixed):
     def __init__(self, base: int = DECIMAL) -> None:
         super().__init__(base)
         if base == 2:  # a borrow over several columns needs longer terms
-            longer = {"phases.place.digits": (1, 5), "phases.robust.digits": (1, 8), "phases.robust.recurrent": (8, 16)}
+            longer = {"phases.place.digits": (1, 5), "phases.long.digits": (1, 8), "phases.long.recurrent": (8, 16)}
             self.settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 2400, **longer})
 
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 BLANKS_COUNT: Mapping[str, Any] = MappingProxyType(
-    {f"phases.{phase}.pad_weight": 1.0 for phase in ("soft", "anneal", "hard", "robust")}
+    {f"phases.{phase}.pad_weight": 1.0 for phase in ("soft", "bits", "long")}
 )
 """Settings for a task whose results have leading zeros that its terms do not have: a blank counts as a digit does."""
 DECIMAL = 10

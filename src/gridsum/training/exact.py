@@ -24,7 +24,7 @@ from gridsum.objective.exact import Cost, cost
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
 from gridsum.tasks import DEFAULT
-from gridsum.training.discovery import Setting, at_step, draw, grid_of, recurrent_steps, roll_out, setting
+from gridsum.training.discovery import at_step, draw, grid_of, rate, recurrent_steps, roll_out
 from gridsum.training.gradients import Gradients
 from gridsum.training.optimiser import named_rows
 
@@ -46,16 +46,16 @@ class _Objective(nn.Module):
         super().__init__()
         self.network, self.config = network, config
 
-    def forward(self, phase: Phase, steps: int, stream: Stream, now: Setting, before: Tensor) -> tuple[Cost, Tensor]:
+    def forward(self, phase: Phase, steps: int, stream: Stream) -> Cost:
         shared = self.config.discovery
+        certain = max(1, int(shared.hard_share * shared.batch))
         problems = draw(phase, shared, stream, self.network.task)
-        rollout, states = roll_out(self.network, shared, phase, stream, now, steps, before, problems)
-        columns = problems.inside[:, :, 0, :, 0]
-        return cost(rollout, problems.targets, columns, shared, phase.bit_cost, phase.pad_weight), states
+        logits = roll_out(self.network, phase, stream, steps, problems, certain)
+        return cost(logits, problems.targets, problems.inside[:, :, 0, :, 0], certain, phase.pad_weight)
 
 
 class ExactGradients(GradientSource):
-    """Training steps of `exact`; beside weights and moments a step depends on a few switches and the last states."""
+    """Training steps of `exact`; beside weights and moments a step depends on a few switches."""
 
     def __init__(self, network: RuleNetwork, config: ExactConfig, seeds: tuple[int, ...]) -> None:
         self.network, self.config, self.objective = network, config, _Objective(network, config)
@@ -63,52 +63,43 @@ class ExactGradients(GradientSource):
         self.stream = Stream.of_seeds(seeds, self.device)
         self.certain = torch.zeros(len(seeds), device=self.device)
         self.results = torch.zeros(len(seeds), device=self.device)
-        self.before = torch.empty(0, device=self.device)
         self.replayed: dict[tuple[str, int], Replayed] = {}
         self.pool: Any = None
 
     def __call__(self, step: int) -> Gradients:
-        name, phase, index = at_step(self.config, step)
-        shape = self.states_shape(phase)
-        if self.before.shape != shape:
-            self.before = -torch.ones(shape, device=self.device)
-            self.forget_graphs()
+        name, phase, _ = at_step(self.config, step)
         steps = recurrent_steps(phase, step)
         rows: Callable[..., Tensor] = partial(self._rows, phase, steps)
         if on_gpu(self.device) and as_written(self.network):  # a graph calls no modules
+            if not any(of == name for of, _ in self.replayed):
+                # Those of a phase run one after the other, and what one leaves is copied before the next: so they
+                # share their memory.
+                self.replayed, self.pool = {}, torch.cuda.graph_pool_handle()
             rows = self.replayed.setdefault((name, steps), Replayed(rows, self.pool))
-        now = torch.tensor(setting(phase, index), device=self.device)
-        number = torch.full((), step, dtype=torch.int64, device=self.device)
-        found, states = rows(number, now, self.before), self.before[0].numel()
-        sizes = (found.shape[1] - len(_QUANTITIES) - states, len(_QUANTITIES), states)
-        gradient, costs, states = found.split(sizes, 1)
+        found = rows(torch.full((), step, dtype=torch.int64, device=self.device))
+        gradient, costs = found.tensor_split((found.shape[1] - len(_QUANTITIES),), 1)
         spent = Cost(*costs.unbind(1))
-        self.before.copy_(states.view_as(self.before))
         self.certain.lerp_(spent.certain, _RECENT)
         self.results.lerp_(spent.results, _RECENT)
         self.network.decided |= self.certain > self.config.discovery.harden_accuracy
         return Gradients(gradient, vars(spent), steps)
 
-    def _rows(self, phase: Phase, steps: int, number: Tensor, now: Tensor, before: Tensor) -> Tensor:
-        """The gradient of every run, its costs, and the states it ends with: [R,P+Q+S]."""
+    def _rows(self, phase: Phase, steps: int, number: Tensor) -> Tensor:
+        """The gradient of every run, and its costs: [R,P+Q]."""
         # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
         weights = flatten(parameter.detach() for parameter in self.network.parameters()).requires_grad_()
         reduced = served(self.config.training.precision, self.device) == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=reduced):
             named = {f"network.{name}": part for name, part in named_rows(self.network, weights).items()}
-            asked = (phase, steps, self.stream.fold(number), Setting(*now.unbind()), before)
-            found, states = functional_call(self.objective, named, asked, strict=False)
+            asked = (phase, steps, self.stream.fold(number))
+            found = functional_call(self.objective, named, asked, strict=False)
         (gradient,) = torch.autograd.grad(found.total.sum(), weights)
-        costs = torch.stack([getattr(found, name).detach() for name in _QUANTITIES], 1)
-        return torch.cat((gradient, costs, states.flatten(1)), 1)
-
-    def states_shape(self, phase: Phase) -> tuple[int, ...]:
-        shared = self.config.discovery
-        return len(self.certain), shared.batch, *grid_of(phase, shared), self.config.rule.bits
+        costs = torch.stack([part.detach() for part in vars(found).values()], 1)
+        return torch.cat((gradient, costs), 1)
 
     def rate(self, step: int) -> float:
         _, phase, index = at_step(self.config, step)
-        return setting(phase, index).rate
+        return rate(phase, index)
 
     def phase(self, step: int) -> str:
         return at_step(self.config, step)[0]
@@ -126,20 +117,11 @@ class ExactGradients(GradientSource):
         return stuck.nonzero()[:, 0].tolist()
 
     def state(self) -> dict[str, Tensor]:
-        recent = {"certain": self.certain, "results": self.results}
-        return {"decided": self.network.decided, **recent, "before": self.before}
+        return {"decided": self.network.decided, "certain": self.certain, "results": self.results}
 
     def load(self, state: Mapping[str, Tensor]) -> None:
-        self.before = state["before"].to(self.device, copy=True)  # as large as the grids of its phase
-        for name in ("decided", "certain", "results"):
-            self.state()[name].copy_(state[name])
-        self.forget_graphs()
-
-    def forget_graphs(self) -> None:
-        """Those that follow run one after the other, and what one leaves is copied before the next: so they share
-        their memory."""
-        self.replayed.clear()
-        self.pool = torch.cuda.graph_pool_handle() if on_gpu(self.device) else None
+        for name, own in self.state().items():
+            own.copy_(state[name])
 
 
 class Exact(Trainable):
