@@ -42,7 +42,7 @@ class Sharpened(GradientSource):
         device = next(network.parameters()).device
         self.codes = torch.arange(1, symbols, device=device).expand(network.runs, 1, -1)
 
-    def rate(self, step: int) -> torch.Tensor:
+    def rate(self, step: int) -> float:
         return self.inner.rate(step)
 
     def __call__(self, step: int) -> Any:

@@ -254,7 +254,7 @@ def of_bits(network: RuleNetwork) -> list[Tensor]:
     inside = torch.ones(2, 3, 4, 5, 1, dtype=torch.float64)
     cells = cells_of(network, inside)
     cell, query = network.meet(cells.take(vectors_of(network, symbols)))
-    z = cells.grids(cells.step(cell, query, cells.take(bits)))
+    z = cells.top_rows(cells.step(cell, query, cells.take(bits)))
     return [network.actions(), z, network.read(bits)]
 
 
