@@ -32,8 +32,6 @@ from gridsum.training.optimiser import named_rows
 _RECENT = 0.05
 # The share of problems right below which a run is drawn anew. Half of those of `place` ask only for a number again.
 _HOPELESS = 0.25
-# In the end, so much more than guessing must be right of the characters of problems that ask for more than that.
-_HOPEFUL = 0.12
 # Bytes that a recurrent step keeps for a gradient, for each feature of a cell or of FFN_3.
 _BYTES = 8
 _QUANTITIES = tuple(Cost.__dataclass_fields__)
@@ -105,13 +103,14 @@ class ExactGradients(GradientSource):
         return at_step(self.config, step)[0]
 
     def hopeless(self, step: int) -> list[int]:
-        """Which runs get stuck depends on the weights that they begin with."""
+        """Which runs get stuck depends on the weights that they begin with. Later they must also have come half the way
+        from guessing to certain placement: some runs answer by mixtures of actions, and never settle on one."""
         _, phase, index = at_step(self.config, step)
         if not (phase.patience and index and index % phase.patience == 0):
             return []
         stuck = self.results < _HOPELESS
         if index > phase.patience:
-            stuck |= self.certain < 1 / self.network.task.alphabet.base + _HOPEFUL
+            stuck |= self.certain < (1 + 1 / self.network.task.alphabet.base) / 2
         for part in (self.network.decided, self.certain, self.results):
             part.masked_fill_(stuck, 0)
         return stuck.nonzero()[:, 0].tolist()
