@@ -95,10 +95,10 @@ def test_a_run_that_answers_nothing_is_drawn_anew_and_one_that_answers_goes_on(t
     gradients = content.gradients
     assert isinstance(gradients, ExactGradients)
     gradients.results.fill_(0.5)
-    gradients.certain.copy_(torch.tensor([0.15, 0.3]))
+    gradients.certain.copy_(torch.tensor([0.5, 0.6]))
     gradients.config = override(config, {"phases.place.steps": 3})
     assert gradients.hopeless(1) == [], "it may take its time"
-    assert gradients.hopeless(2) == [0], "it writes single numbers again, and does not add"
+    assert gradients.hopeless(2) == [0], "it answers by mixtures of actions, and settles on none"
     told = Told()
     train(override(config, {"consolidation.rounds": 0}), [3], tmp_path / "runs", CPU, shown=told)
     assert told.warnings == ["seed 3: too few results were right, so its weights were drawn anew in epoch 2"]
