@@ -23,11 +23,12 @@ from gridsum.io.version import source_commit
 from gridsum.model.runs import flatten
 from gridsum.model.store import WEIGHTS, load_runs
 from gridsum.ops.devices import pick_device
-from gridsum.study.leakage import append_leakage, leakage
-from gridsum.study.reproduction import SHARPER
 from gridsum.training.folders import read_setup, seed_folder
 from gridsum.training.loop import train
 from gridsum.training.paper import Paper
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.leakage import SHARPER, append_leakage, leakage
 
 SUITES = ("2x100", "2x602", "2x1000", "2x2000", "[1,4]x[1,10]", "[5,6]x[1,10]", "[7,10]x[1,10]")
 

@@ -5,11 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from gridsum.automaton.rule import LearnedRule
 from gridsum.config.exact import PROVABLE, RuleConfig
 from gridsum.model.rule import RuleNetwork
+from gridsum.model.store import load
+from gridsum.ops.placement.plain import NLP, NOP
 
 
 def script(name: str) -> Any:
@@ -65,3 +68,13 @@ def test_a_narrowed_network_is_the_same_where_the_deleted_neighbour_is_not_looke
     with torch.no_grad():
         network.looking.relative[:, 0] *= -1
     assert not torch.equal(wide.step(x, state), LearnedRule(narrow).step(x, state))
+
+
+def test_what_leaks_is_what_the_most_probable_action_does_not_get():
+    model = load("base")
+    (found,) = script("leakage").leakage(model)
+    actions = model.network.actions(torch.arange(1, 13)[None, None])[0, 0].detach().double()
+    assert list(found["leak"]) == list("0123456789+=")
+    assert list(found["leak"].values()) == pytest.approx((1 - actions.amax(1)).tolist(), abs=1e-6)
+    assert found["lost"] == pytest.approx(100 * float((actions[:10, NLP] + actions[:10, NOP]).mean()), rel=1e-4)
+    assert list(found["actions"].values()) == ["TLU"] * 10 + ["NLP", "NOP"]

@@ -13,8 +13,7 @@ from gridsum.model.store import WEIGHTS, load, locate, save_run
 from tests.cli.conftest import Command
 
 RESULTS = Path(__file__).parents[2] / "results"
-_MADE_OF = {name: [str(RESULTS)] for name in ("numbers", "leakage")}
-_MADE_OF["training"] = [str(RESULTS / "base"), str(RESULTS / "ponderReg")]
+_MADE_OF = {"numbers": [str(RESULTS)], "training": [str(RESULTS / "base"), str(RESULTS / "ponderReg")]}
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in ("learning", "ring", "film")])

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from gridsum.evaluation.intervals import (
     CONFIDENCE,
-    against_paper,
+    compared,
     independent_trials,
     interval,
     margin,
@@ -93,16 +93,15 @@ def test_an_accuracy_lies_in_the_range_of_what_it_prints_as(right: int):
 @example(141, 0.25)
 @example(590, 1.0)
 def test_standings_follow_from_the_interval(right: int, value: float):
-    compared = against_paper(make_record(sequences_right=right), "seq", value)
-    assert (compared.low, compared.high) == wilson(right, 640, CONFIDENCE)
-    assert compared.difference == pytest.approx(right / 640 - value)
+    found = compared(right / 640, wilson(right, 640, CONFIDENCE), value, margin(value))
+    assert found.difference == pytest.approx(right / 640 - value)
     least, most = printed_range(value)
-    assert (compared.standing == "above") == (compared.low > most)
-    assert (compared.standing in ("above", "matched")) == (compared.low >= least - margin(value))
-    if compared.standing == "below":
-        assert compared.high < least
-    if compared.standing == "inconclusive":
-        assert compared.low < least - margin(value) <= least <= compared.high
+    assert (found.standing == "above") == (found.low > most)
+    assert (found.standing in ("above", "matched")) == (found.low >= least - margin(value))
+    if found.standing == "below":
+        assert found.high < least
+    if found.standing == "inconclusive":
+        assert found.low < least - margin(value) <= least <= found.high
 
 
 def test_the_margin_is_never_more_than_half_the_number():

@@ -1,4 +1,4 @@
-"""Models against the records that came with them, and what their placement leaks."""
+"""Models against the records that came with them."""
 
 import dataclasses
 from pathlib import Path
@@ -10,9 +10,7 @@ from benchmarks.ship import ship
 from gridsum.cli import main
 from gridsum.evaluation.records import append, read
 from gridsum.model import store
-from gridsum.ops.placement.plain import NLP, NOP
 from gridsum.study.check import check, parts
-from gridsum.study.leakage import leakage, read_leakage
 from gridsum.study.results import load_results
 
 CPU = torch.device("cpu")
@@ -60,23 +58,3 @@ def test_every_record_is_looked_at_before_any_twice(shipped: Path):
     order = [(part.whole.sequences_right in (0, part.whole.samples), part.cost) for part in first]
     assert order == sorted(order), "those that tell most, then the cheap ones"
     assert len(asked) == sum(len(record.batches or ()) for record in records)
-
-
-def test_what_leaks_is_what_the_most_probable_action_does_not_get(quick: Path):
-    model = store.load(str(quick / "base"))
-    found = leakage(model)
-    assert [one["seed"] for one in found] == [0, 1]
-    actions = model.network.actions(torch.tensor([[[4]], [[4]]]))[:, 0, 0].detach()  # the digit 3
-    for one, of_three in zip(found, actions, strict=True):
-        assert one["leak"]["3"] == pytest.approx(1 - float(of_three.max()), abs=1e-6)
-        assert set(one["leak"]) == set("0123456789+=")
-    assert read_leakage(quick / "base") == {one["seed"]: one for one in found}
-
-
-def test_lost_positions_are_those_of_digits_that_are_not_appended():
-    model = store.load("base")
-    (one,) = leakage(model)
-    digits = model.network.actions(torch.arange(1, 11)[None, None])[0, 0].detach().double()
-    assert one["lost"] == pytest.approx(100 * float((digits[:, NLP] + digits[:, NOP]).mean()), rel=1e-4)
-    assert {one["actions"][str(digit)] for digit in range(10)} == {"TLU"}
-    assert one["actions"]["+"] == "NLP"

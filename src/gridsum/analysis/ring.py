@@ -10,8 +10,6 @@ d + 5 meet. A network can have several rings at once, on components of their own
 
 import math
 from dataclasses import dataclass
-from functools import cache
-from itertools import permutations
 
 import numpy as np
 import torch
@@ -67,8 +65,6 @@ class Roundness:
 
     adjacent: float
     """The share of the ten pairs 0-1, 1-2, …, 9-0 that are next to each other by angle: 1 for a ring."""
-    p_value: float
-    """How probable at least as many such pairs are if all orders are alike; exact."""
     winding: int
     """w, how often the digits go around from 0 to 9 and back to 0: the one of 1 … 4 that fits best."""
     phase: float
@@ -157,23 +153,10 @@ def roundness(centroids: np.ndarray) -> Roundness:
     """Of the ten digits' centroids [10,2]."""
     around = centroids - centroids.mean(0)
     angles = np.arctan2(around[:, 1], around[:, 0])
-    pairs = int(_pairs(np.argsort(angles, kind="stable")))
+    order = np.argsort(angles, kind="stable")
+    gaps = (np.roll(order, -1) - order) % DIGITS
+    pairs = int(((gaps == 1) | (gaps == DIGITS - 1)).sum())
     even = 2 * math.pi * np.arange(DIGITS) / DIGITS
     fits = {w: max(abs(np.exp(1j * (angles - turn * even)).mean()) for turn in (w, -w)) for w in _WINDINGS}
     winding = max(fits, key=lambda w: fits[w])
-    probability = float(_orders_by_pairs()[pairs:].sum() / math.factorial(DIGITS - 1))
-    return Roundness(pairs / DIGITS, probability, winding, float(fits[winding]))
-
-
-def _pairs(orders: np.ndarray) -> np.ndarray:
-    """How many of the ten pairs stand next to each other in each order [...,10] around a ring."""
-    gaps = (np.roll(orders, -1, -1) - orders) % DIGITS
-    return ((gaps == 1) | (gaps == DIGITS - 1)).sum(-1)
-
-
-@cache
-def _orders_by_pairs() -> np.ndarray:
-    """How many of the orders of ten digits around a ring (0 first) have n of the ten pairs, for n = 0 … 10."""
-    rest = np.array(list(permutations(range(1, DIGITS))), dtype=np.int8)
-    orders = np.concatenate((np.zeros((len(rest), 1), dtype=np.int8), rest), 1)
-    return np.bincount(_pairs(orders), minlength=DIGITS + 1)
+    return Roundness(pairs / DIGITS, winding, float(fits[winding]))

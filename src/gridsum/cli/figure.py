@@ -32,7 +32,6 @@ FIGURES = {
     "baselines": ("baselines side by side: results right against digits and terms", ("records",)),
     "carries": ("results right and steps against how far a carry runs", ("records",)),
     "numbers": ("the paper's numbers among our replications (--runs mine)", ("runs",)),
-    "leakage": ("how long the terms are that a run adds, against what its placement loses", ("runs",)),
     "training": ("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
 }
 """What each shows, and which of the options it is made of."""
@@ -109,7 +108,7 @@ def _of_many(options: Options, figures: Any) -> Any:
     from gridsum.evaluation.paper import LONG_TERMS
     from gridsum.evaluation.records import read
     from gridsum.study.results import load_results
-    from gridsum.study.tables import leaks_against_length, numbers
+    from gridsum.study.tables import numbers
 
     folders = [Path(place) for place in options.runs]
     match options.figure:
@@ -119,12 +118,11 @@ def _of_many(options: Options, figures: Any) -> Any:
             return figures.plot_baselines(read(record_files(options.records, "baselines")))
         case "carries":
             return figures.plot_carries(read(record_files(options.records)))
-        case "numbers" | "leakage" as name:
-            blocks = [block for place in folders for block in load_results(place).replications()]
-            standard, overtrained = (leaks_against_length(blocks, overtrained) for overtrained in (False, True))
-            if not (found := numbers(blocks)) or (name == "leakage" and not standard):
-                raise UsageError(f"the figure {name} {_NEEDS_RUNS}")
-            return figures.plot_numbers(found) if name == "numbers" else figures.plot_leakage(standard, overtrained)
+        case "numbers":
+            found = numbers([block for place in folders for block in load_results(place).replications()])
+            if not found:
+                raise UsageError(f"the figure numbers {_NEEDS_RUNS}")
+            return figures.plot_numbers(found)
         case "training":
             return figures.plot_training(training_curves(folders))
         case _:

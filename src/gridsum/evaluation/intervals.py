@@ -83,11 +83,6 @@ class Comparison(NamedTuple):
     """The interval of ours."""
 
 
-def against_paper(record: Record, measure: Measure, value: float) -> Comparison:
-    """A record against a printed accuracy."""
-    return _compared(getattr(record, measure), interval(record, measure, CONFIDENCE), value, margin(value))
-
-
 def means_against_paper(ours: Spread, seeds: int, known: Spread) -> Comparison:
     """A mean over seeds against the paper's; the interval has the sampling error of both in it (Welch's)."""
     from scipy.special import stdtrit  # only tables that compare with the paper need scipy
@@ -96,7 +91,7 @@ def means_against_paper(ours: Spread, seeds: int, known: Spread) -> Comparison:
     if variance:
         parts = (ours.sd**2 / seeds) ** 2 / (seeds - 1) + (known.sd**2 / PAPER_SEEDS) ** 2 / (PAPER_SEEDS - 1)
         reach = float(stdtrit(variance**2 / parts, (1 + CONFIDENCE) / 2)) * math.sqrt(variance)
-    return _compared(ours.mean, (ours.mean - reach, ours.mean + reach), known.mean, margin(known.mean))
+    return compared(ours.mean, (ours.mean - reach, ours.mean + reach), known.mean, margin(known.mean))
 
 
 def margin(value: float) -> float:
@@ -113,7 +108,7 @@ def printed_range(value: float) -> tuple[float, float]:
     return max(0.0, value - 0.005), value + 0.005
 
 
-def _compared(ours: float, found: tuple[float, float], value: float, allowed: float) -> Comparison:
+def compared(ours: float, found: tuple[float, float], value: float, allowed: float) -> Comparison:
     least, most = printed_range(value)
     low, high = found
     standing: Standing = "below" if high < least else "inconclusive"

@@ -61,8 +61,7 @@ def _title(ring: Ring) -> str:
         missing = [str(digit) for digit in range(DIGITS) if np.isnan(ring.centroids[digit, 0])]
         return f"seed {ring.seed}: never reads {', '.join(missing)}"
     times = {1: "once", 2: "twice"}.get(found.winding, f"{found.winding} times")
-    probability = "p < .0001" if found.p_value < 1e-4 else f"p = {found.p_value:.2g}"
     return (
         f"seed {ring.seed}: winds {times} (fit {found.phase:.2f})\n"
-        f"{round(found.adjacent * DIGITS)} of {DIGITS} pairs adjacent ({probability})"
+        f"{round(found.adjacent * DIGITS)} of {DIGITS} pairs adjacent"
     )

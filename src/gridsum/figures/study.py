@@ -46,31 +46,6 @@ def plot_numbers(numbers: Sequence[Any]) -> Picture:
 
 
 @styled
-def plot_leakage(
-    standard: Mapping[str, Sequence[tuple[float, float]]], overtrained: Mapping[str, Sequence[tuple[float, float]]]
-) -> Picture:
-    """What soft placement loses over 100 digits, against whole sums of 602 digits right (standard runs) and against
-    the longest terms solved (overtrained runs); by variant."""
-    figure = Picture(figsize=(7.4, 3.2), layout="constrained")
-    right, longest = figure.subplots(1, 2, sharex=True)
-    lengths = sorted({solved for pairs in overtrained.values() for _, solved in pairs})
-    ranks = {name: [(lost, lengths.index(solved)) for lost, solved in pairs] for name, pairs in overtrained.items()}
-    for axes, variants in ((right, standard), (longest, ranks)):
-        for index, (name, pairs) in enumerate(variants.items()):
-            style = line_style(index) | {"linestyle": "", "fillstyle": "none"}
-            axes.plot(*np.array(pairs).T, label=f"{name} ({len(pairs)})", **style)
-        axes.set_xscale("log")
-        axes.set_xlabel("positions lost over 100 digits")
-        axes.legend(fontsize=7.5)
-    right.set_title("standard runs")
-    right.set_ylabel("share of whole sums of 2x602 right")
-    longest.set_title("overtrained runs")
-    longest.set_ylabel("most digits with half the sums right")
-    longest.set_yticks(range(len(lengths)), [f"{solved:g}" for solved in lengths])
-    return figure
-
-
-@styled
 def plot_carries(records: Sequence[Record]) -> Picture:
     """Whole sums right, and steps until halting, against how many columns one carry crosses.
 

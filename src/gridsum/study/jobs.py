@@ -2,7 +2,6 @@
 
     FOLDER/NAME/                  a training folder (see `gridsum.training.folders`)
     FOLDER/NAME/machine.jsonl     where and how long it was trained, one line for each stretch
-    FOLDER/NAME/leakage.jsonl     how much of every symbol soft placement puts elsewhere
     FOLDER/records/NAME.jsonl     records of its runs
 
 There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
@@ -34,7 +33,6 @@ from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.costs import solving_seconds, solving_work, training_seconds
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
-from gridsum.study.leakage import append_leakage, leakage, read_leakage
 from gridsum.study.selection import choose, proved_seed
 from gridsum.training.checkpoints import drop_checkpoint
 from gridsum.training.folders import FolderError, difference, read_outcome, read_setup, seed_folder, trained_epochs
@@ -69,8 +67,6 @@ class Sheet:
     """Whose records count, where several training runs share the file."""
     proved_alone: bool = False
     """Only the run that is chosen among those that are proved is measured."""
-    leaks: bool = False
-    """What soft placement leaks is looked at, too."""
 
     def records(self, folder: Path, seeds: Iterable[int]) -> dict[tuple[str, Way | None, int], Record]:
         """The records that count, by suite, way and seed: of these runs, with problems enough; of several, the last."""
@@ -304,11 +300,8 @@ class Measure:
         if on_gpu(device):
             # A training run before this one may have allowed less; records are of full precision.
             torch.backends.cuda.matmul.allow_tf32 = False
-        seeds, place, training = self._seeds(folder), folder / self.training.name, self.training
+        seeds, training = self._seeds(folder), self.training
         assert seeds is not None, "runs are trained before they are measured"
-        known = read_leakage(place)
-        if unknown := [seed for seed in seeds if self.sheet.leaks and seed not in known]:
-            append_leakage(place, leakage(training.load(folder, unknown, device)))
         model, loaded = None, []
         for asked, missing in self.sheet.missing(folder, seeds).items():
             if model is None or loaded != missing:

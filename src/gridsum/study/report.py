@@ -14,7 +14,7 @@ from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
 from gridsum.evaluation.tables import TABLES
 from gridsum.study import rule, tables
-from gridsum.study.reproduction import AGAIN, OVERTRAINED, SHARPER
+from gridsum.study.reproduction import AGAIN, OVERTRAINED
 from gridsum.study.results import Results, Trained, load_results
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
@@ -89,12 +89,10 @@ def _tables(results: Results, blocks: Sequence[Results]) -> list[str]:
     standard = [record for trained in results.variants for record in trained.measured()]
     of_all = tables.means(results.of_all_seeds())
     others = {path.parent.name: tables.means(read([path])) for path in sorted(results.folder.glob("*/ablation.jsonl"))}
-    hard, sharper = tables.numbers(blocks, "hard"), results.folder / SHARPER
+    hard = tables.numbers(blocks, "hard")
     return [
         *(_papers(name, best) for name in ("comparison", "long-digits", "long-terms", "examples")),
         to_markdown(tables.best_models(hard, f"base-hard and noGroups-hard: {tables.tally(hard)}")),
-        to_markdown(tables.overtrained_runs([*blocks, load_results(results.folder / AGAIN)])),
-        to_markdown(tables.sharper(read([sharper]), results.folder / "sharper")) if sharper.exists() else "",
         _papers("ablation", standard),
         to_markdown(tables.mean_standings(of_all)),
         *(to_markdown(tables.variants(found, f"Table VI, {name}")) for name, found in others.items()),

@@ -52,8 +52,6 @@ VALIDATION_SEED = 7
 """Of the problems that models are chosen by, which no table reports."""
 
 BASELINE_RECORDS = "records/baselines.jsonl"
-SHARPER = "records/sharper.jsonl"
-"""Of runs trained further for a sharper placement, if there are any; benchmarks/sharper.py makes them."""
 BLOCK, AGAIN = "block-", "again"
 """Folders of replications: with further seeds, and with the first ones once more."""
 _QUICK_SAMPLES = 2
@@ -167,7 +165,7 @@ class Reproduction:
         validation = self._asked(COLLECTIONS["validation"], _on_every_grid)
         return (
             Sheet("validate", f"{name}/validation.jsonl", validation, VALIDATION_SEED),
-            Sheet("measure", records_of(name), self._asked(REPORTED, _all_ways), leaks=True),
+            Sheet("measure", records_of(name), self._asked(REPORTED, _all_ways)),
         )
 
     def _overtrained(self, standard: PlannedRun) -> PlannedRun:

@@ -21,7 +21,6 @@ _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
 CAPTIONS = {
     "numbers.svg": "All 52 numbers of Tables III and IV: the paper's, and every replication's.",
-    "leakage.svg": "What each run's placement loses, and how long the terms are that it adds.",
     "carries.svg": "Sums of 2x10 in which one carry crosses so many columns.",
     "terms.svg": "Steps and accuracy against terms (Fig. 2).",
     "training.svg": "Steps during training: Explore-Reinforce (base), KL (ponderReg) (Fig. 3).",
@@ -92,7 +91,7 @@ def drawn_at(page: Path) -> dict[str, tuple[Path, str]]:
 def options_of(name: str, results: Results) -> list[str]:
     """The options that a figure is made with; none where there is nothing to draw it from: weights need not be kept."""
     folder, trained = results.folder, results.trained
-    if name in ("numbers", "leakage"):
+    if name == "numbers":
         return ["--runs", str(folder)] if any(map(results.standing_for, OVERTRAINED)) else []
     if name == "carries":
         return ["--records", "exact", *map(str, sorted(folder.glob("**/records/*.jsonl")))]

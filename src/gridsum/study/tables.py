@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from gridsum.evaluation.intervals import (
     STANDINGS,
     Comparison,
     Measure,
-    against_paper,
     means_against_paper,
     printed_range,
 )
@@ -23,9 +21,8 @@ from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import ROUNDING, accuracy_text, spread, spread_text
 from gridsum.study.jobs import Way
-from gridsum.study.leakage import read_leakage
-from gridsum.study.reproduction import AGAIN, AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED
-from gridsum.study.results import Results, Run
+from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED
+from gridsum.study.results import Results
 
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 FAMILIES = tuple(suite.name for suite in COLLECTIONS["structured"] if not suite.family.startswith("carry"))
@@ -114,75 +111,6 @@ def best_models(found: Sequence[Number], title: str, blocks: Sequence[Results] =
     return Table(title, caption, ("suite", *map(" ".join, columns)), tuple(rows))
 
 
-def overtrained_runs(blocks: Sequence[Results]) -> Table:
-    """How many of the paper's numbers each overtrained run reaches by the margin; and its leakage against length."""
-    rows = []
-    for results, name in ((results, name) for name in OVERTRAINED for results in blocks):
-        further, shown = results.overtrained(name), results.standing_for(name)
-        if further is None or shown is None:
-            continue
-        leaks = read_leakage(further.place)
-        for seed in further.seeds:
-            records = {record.suite: record for record in Run(further, seed).measured()}
-            known = {key: number for key, number in PUBLISHED.items() if key[1] == name and key[0] in records}
-            standings = [against_paper(records[key[0]], key[2], number).standing for key, number in known.items()]
-            matched = sum(standing in ("above", "matched") for standing in standings)
-            lost = f"{leaks[seed]['lost']:.3f}" if seed in leaks else NOTHING
-            label = f"{name}, again" if results.folder.name == AGAIN else name
-            told = f"{matched} of {len(standings)}", str(longest_solved(records)), lost
-            rows.append((label, str(seed), *told, "yes" if seed == shown.seed else ""))
-    caption = (
-        f"Of the paper's numbers for the variant in Tables III and IV, those above or matched. {CRITERION} Longest: "
-        "the most digits of two terms of which half the sums are right. Lost: the positions that soft placement is "
-        "expected to lose over 100 digits. Rank correlation of what a run loses before overtraining with its whole "
-        f"sums right on {ABLATION_SUITES[0]}: {', '.join(_correlations(blocks))}."
-    )
-    header = ("overtrained", "seed", "matched", "longest", "lost", "beside the paper's")
-    return Table("Every overtrained run, by the margin", caption, header, tuple(rows))
-
-
-Pairs = dict[str, list[tuple[float, float]]]
-"""By variant: the positions that a run is expected to lose over 100 digits, and how well it adds long terms."""
-
-
-def leaks_against_length(blocks: Sequence[Results], overtrained: bool) -> Pairs:
-    """Of standard runs against whole sums of 602 digits right; of overtrained ones against the longest solved."""
-    found: Pairs = {}
-    for name, results in product(OVERTRAINED, blocks):
-        trained = results.overtrained(name) if overtrained else results.trained.get(name)
-        if trained is None:
-            continue
-        for seed, line in read_leakage(trained.place).items():
-            measured = Run(trained, seed).measured(AS_PUBLISHED if overtrained else ON_EVERY_GRID)
-            records = {record.suite: record for record in measured}
-            if ABLATION_SUITES[0] in records:
-                solved = longest_solved(records) if overtrained else records[ABLATION_SUITES[0]].seq
-                found.setdefault(name, []).append((line["lost"], solved))
-    return found
-
-
-def _correlations(blocks: Sequence[Results]) -> list[str]:
-    """Spearman's over the standard runs of all blocks, for each variant."""
-    from scipy.stats import spearmanr
-
-    told = []
-    for name, pairs in leaks_against_length(blocks, overtrained=False).items():
-        lost, solved = zip(*pairs, strict=True)
-        if len({*lost}) > 1 and len({*solved}) > 1:  # else there is no order to compare
-            told.append(f"{name} {spearmanr(lost, solved)[0]:+.2f} over {len(pairs)} runs")
-    return told or ["not measured"]
-
-
-def longest_solved(records: Mapping[str, Record]) -> int:
-    """The most digits of two terms of which half the sums are right."""
-    lengths = [
-        int(suite[2:])
-        for suite, record in records.items()
-        if suite[:2] == "2x" and suite[2:].isdigit() and record.seq >= 0.5
-    ]
-    return max(lengths, default=0)
-
-
 class Mean(NamedTuple):
     """One number of Table VI: a variant's mean over seeds beside the paper's."""
 
@@ -244,21 +172,6 @@ def mean_standings(found: Sequence[Mean]) -> Table:
     )
     header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
     return Table("Our means minus the paper's (Table VI)", caption, header, tuple(rows))
-
-
-def sharper(records: Sequence[Record], folder: Path) -> Table:
-    """Runs trained further, without and with the entropy of actions in the loss; `folder` has what each loses."""
-    suites, rows = list(dict.fromkeys(record.suite for record in records)), []
-    for name in dict.fromkeys(record.model for record in records):
-        found = [[one.seq for one in records if (one.model, one.suite) == (name, suite)] for suite in suites]
-        lost = [line["lost"] for line in read_leakage(folder / name).values()]
-        rows.append((name, str(len(found[0])), f"{median(lost):.3f}", *map(accuracy_text, map(median, found))))
-    caption = (
-        "Variants of ours, not the paper's: medians over runs of whole sums right, and of the positions lost over 100 "
-        "digits. Ten runs were trained for 100 epochs more, alone (further), or with the entropy of actions in the "
-        "loss, at most by the weight in the name (benchmarks/sharper.py)."
-    )
-    return Table("Sharper placement", caption, ("variant", "runs", "lost", *suites), tuple(rows))
 
 
 def comparisons(tested: Mapping[Pair, Finding]) -> Table:
