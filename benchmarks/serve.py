@@ -1,11 +1,10 @@
-"""What `gridsum serve` bears: short sums under load, memory, and a crowd of slow clients beside normal ones.
+"""What `gridsum serve` bears: short sums under load, and memory.
 
     python benchmarks/serve.py [--json FILE] [--seconds N] [--rounds N]
 
 A server of its own on the loopback, asked by wrk (apt-get install wrk) with a thousand different sums of two and three
-terms of up to six digits. Then 1,000 slow connections beside 200 clients that each ask for a short sum every second, as
-tests/faults/test_short.py has it. In all two and a half minutes. Times on a shared machine mean little by themselves,
-so a 2048³ float32 product timed in the same run stands beside them.
+terms of up to six digits, for a minute. Times on a shared machine mean little by themselves, so a 2048³ float32 product
+timed in the same run stands beside them.
 """
 
 import argparse
@@ -28,7 +27,6 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.timing import product_rate
-from tests.faults.clients import crowded
 
 CONNECTIONS = 8
 SUMS = 1000
@@ -124,11 +122,6 @@ def main() -> None:
         time.sleep(2)  # what wrk hung up on is given up by then
         with urllib.request.urlopen(f"{address}/health") as health:
             assert json.load(health)["taken"] == 0, "all work is done"
-    crowds: list[str] = []
-    for model in ("exact", "base"):
-        wrong = crowded(model, crowds).wrong
-        print(crowds[-1], *wrong, sep="\n")
-    # Last, because the servers are forks: torch's threads, once there, would not be in them.
     product = 2 * 2048**3 / product_rate(torch.device("cpu"), "fp32")
     print(f"a 2048³ product  {product:.3f} s")
     if options.json:
@@ -138,7 +131,6 @@ def main() -> None:
             "cores": os.cpu_count(),
             "connections": CONNECTIONS,
             "rounds": rounds,
-            "crowds": crowds,
         }
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
 

@@ -22,7 +22,6 @@ import pytest
 import torch
 
 from gridsum.model.store import shipped
-from tests.faults.clients import crowds, slow_clients
 from tests.faults.folders import (
     damaged,
     elsewhere,
@@ -64,8 +63,6 @@ def _kinds(place: Path, notes: list[str]) -> dict[str, tuple[float, Callable[[],
         "two writers of one folder": (1, lambda: two_writers(trainings(), place, 60)),
         "hostile weights and configurations": (1, lambda: hostile_files(place, list(shipped().values()), 5000)),
         "fuzzed expressions": (3, lambda: expressions(10**6, solved=2000)),
-        "slow and broken clients": (1, lambda: slow_clients(1000)),
-        "1,000 slow connections beside 200 clients": (1, lambda: crowds(notes)),
     }
     return kinds | ({_NODES: (5, lambda: killed_sweep(place, 12, notes=notes))} if find_spec("ray") else {})
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from gridsum.model.store import shipped
-from tests.faults.clients import crowded
 from tests.faults.folders import (
     damaged,
     elsewhere,
@@ -55,15 +54,3 @@ def test_a_loss_would_be_seen(trainings: list[Scenario], tmp_path: Path):
     first = trainings[0]
     other = Scenario(first.name, first.begin, {**first.expected, "seed-1/weights.safetensors": b"another"})
     assert [lost for lost in killed_at_every_operation([other], tmp_path, 200, ("kill",)) if lost]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("model", "seconds"), [("exact", 1.0), ("base", 60.0)])
-def test_a_thousand_slow_connections_and_two_hundred_clients(model: str, seconds: float):
-    """Everybody is answered, and memory is steady. A network needs nearly a core for this crowd: its time hangs on what
-    else the machine does."""
-    notes: list[str] = []
-    crowd = crowded(model, notes)
-    assert crowd.wrong == []
-    assert crowd.grown < 30_000, notes
-    assert crowd.share(0.99) <= seconds, notes

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,20 +25,7 @@ SMALL = override(Config(), SMALLEST).model
 def served(*options: str) -> Iterator[tuple[int, Beside]]:
     """A real server: its port and its process."""
 
-    def work() -> int:
-        from gridsum.cli import serve
-
-        listen = serve.listen
-
-        def listening(*where: Any) -> socket.socket:
-            listener = listen(*where)
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # the system keeps little of an answer
-            return listener
-
-        serve.listen = listening
-        return command("serve", "--port", "0", *options)()
-
-    server = Beside(work)
+    server = Beside(command("serve", "--port", "0", *options))
     try:
         told = server.said.readline()
         port = re.search(r"http://[^ ]*:(\d+) ", told)

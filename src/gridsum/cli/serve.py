@@ -8,15 +8,13 @@ read from the variable GRIDSUM_TOKEN.
 examples:
   gridsum serve
   gridsum serve --port 9000 --model base runs/mine/seed-3
-  gridsum serve --host 0.0.0.0 --max-cells 2000 --workers 4
+  gridsum serve --host 0.0.0.0 --max-cells 2000
 """
 
-import dataclasses
 import ipaddress
 
 from gridsum.cli.options import Options, Parser, UsageError, add_device, whole_number
 from gridsum.cli.output import tell
-from gridsum.serve.limits import Limits
 from gridsum.serve.server import listen, read_token, serve
 
 
@@ -30,10 +28,9 @@ def add_options(parser: Parser) -> None:
     )
     told = "names under which clients may reach this server, beside localhost and numeric addresses"
     parser.option("--host-name NAME...", told)
-    for limit in dataclasses.fields(Limits):
-        form, about = f"--{limit.name.replace('_', '-')} N", limit.metadata
-        bounds = whole_number(about["least"], about["most"] + 1)
-        parser.option(form, about["meaning"], type=bounds, default=limit.default)
+    cells, waiting = whole_number(1, 2**31), whole_number(0, 2**31)
+    parser.option("--max-cells N", "the most cells of one grid, rows × columns", type=cells, default=20_000)
+    parser.option("--max-waiting N", "the most requests of one client that may wait", type=waiting, default=256)
     add_device(parser, "cpu")
 
 
@@ -49,16 +46,16 @@ def run(options: Options) -> int:
     from gridsum.api.loading import load
     from gridsum.model.store import shipped
 
-    limits = Limits(**{limit.name: getattr(options, limit.name) for limit in dataclasses.fields(Limits)})
     names = list(dict.fromkeys(options.model or shipped()))
     with listen(options.host, options.port) as listener:
         models = [load(name, device=options.device) for name in names]
-        app = create_app(models, limits, Access(tuple(options.host_name), token))
+        access = Access(tuple(options.host_name), token)
+        app = create_app(models, options.max_cells, options.max_waiting, access)
         host, port = listener.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         tell(f"gridsum serves {', '.join(names)} on {address} (Ctrl+C stops it)")
         if not ipaddress.ip_address(host).is_loopback:
             tell(f"other machines that {'have its token' if token else 'can reach this one'} may ask it, too")
-        serve(app, limits, listener)
+        serve(app, listener)
         tell("stopped")
     return 0

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from gridsum.api.models import Model
+from gridsum.api.models import Between, Model
 from gridsum.api.networks import PaperModel
 from gridsum.api.options import ModelError, SolveOptions
 from gridsum.io.limits import TooLargeError
@@ -22,12 +22,11 @@ from gridsum.model.inference import UnsoundError
 from gridsum.page.data import network_script
 from gridsum.page.site import PARTS, file_of, static_files
 from gridsum.serve.guard import Access, Guard
-from gridsum.serve.limits import Limits
-from gridsum.serve.scheduler import BusyError, GoOn, Scheduler, Work
 from gridsum.serve.schemas import AnswerView, Health, ModelView, Problem, SumRequest
+from gridsum.serve.workers import Workers
 from gridsum.tasks import ExpressionError
 
-# Cells of a grid up to which a sum is a short one.
+# Cells of a grid up to which a rule's sum is a short one.
 _SHORT = 200
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "the body is not JSON"},
@@ -38,10 +37,9 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(models: Sequence[Model], limits: Limits | None = None, access: Access | None = None) -> FastAPI:
+def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, access: Access) -> FastAPI:
     """The application that serves `models`; the first is the default."""
-    limits, by_name = limits or Limits(), {model.name: model for model in models}
-    scheduler = Scheduler(limits.workers, limits.max_waiting)
+    workers, by_name = Workers(max_waiting), {model.name: model for model in models}
     app = FastAPI(
         title="gridsum",
         version=__version__,
@@ -49,12 +47,9 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         docs_url=None,  # FastAPI's own pages load their scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(Guard, most=limits.body, access=access or Access())
+    app.add_middleware(Guard, most=2 * max_cells + 4096, access=access)  # with some room for spaces
     for kind in _STATUS:
         app.add_exception_handler(kind, _explain)
-
-    async def scheduled(request: Request, work: Work, **how: Any) -> Any:
-        return await scheduler.do(request.client.host if request.client else "", work, **how)
 
     @app.post("/solve", response_model=AnswerView, responses=_REFUSALS, tags=["sums"])
     async def solve(asked: SumRequest, request: Request) -> Response:
@@ -64,20 +59,19 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         model = models[0] if asked.model is None else by_name[asked.model]
         terms, options = model.read(asked.expression), SolveOptions(asked.halting, asked.placement, asked.seed)
         cells = math.prod(model.size(terms))
-        if cells > limits.max_cells:
-            allowed = f"this server allows {limits.max_cells:,} (max-cells)"
+        if cells > max_cells:
+            allowed = f"this server allows {max_cells:,} (max-cells)"
             raise TooLargeError(f"the grid would have {cells:,} cells, but {allowed}")
         model.check(options)
 
-        def work(batch: Sequence[tuple[str, ...]], go_on: GoOn) -> list[dict[str, Any]]:
+        def work(between: Between) -> dict[str, Any]:
             began = time.perf_counter()
-            told = [answer.described(model.name) for answer in model.answers(batch, options, go_on)]
-            return [one | {"milliseconds": round(1000 * (time.perf_counter() - began), 1)} for one in told]
+            (answer,) = model.answers([terms], options, between)
+            return answer.described(model.name) | {"milliseconds": round(1000 * (time.perf_counter() - began), 1)}
 
         if model.has_rule and cells <= _SHORT:  # it takes a millisecond or two, so it need not wait
-            return JSONResponse(work([terms], lambda: None)[0])
-        alike = (model.name, len(terms), max(map(len, terms)), options) if cells <= _SHORT else None
-        return JSONResponse(await scheduled(request, work, asked=terms, kind=alike))
+            return JSONResponse(work(lambda: None))
+        return JSONResponse(await workers.do(request, work))
 
     @app.get("/models", tags=["server"])
     async def models_() -> list[ModelView]:
@@ -85,9 +79,9 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         return [ModelView(**model.about, halting_rules=model.halting_rules) for model in models]
 
     @app.get("/health", tags=["server"])
-    async def health(request: Request) -> Health:
+    async def health() -> Health:
         """Whether the server answers, and how busy it is."""
-        return Health(taken=scheduler.taken, connections=len(request.state.connection.connections))
+        return Health(taken=workers.taken)
 
     networks = {file_of(model.name): model.runs for model in models if isinstance(model, PaperModel)}
     scripts = {f"{name}{PARTS[part]}": (networks[name], part) for name in networks for part in PARTS}
@@ -98,7 +92,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
         """What the page loads of a network; measuring it takes seconds the first time."""
         if file not in scripts:
             raise HTTPException(404, f"there is no file {file!r} of a network here")
-        content = await scheduled(request, lambda batch, _: [made(*scripts[file])] * len(batch), kind=file)
+        content = await workers.do(request, lambda _: made(*scripts[file]))
         return Response(content, media_type="text/javascript")
 
     for name, content in static_files(list(networks.values()), api=True).items():
@@ -110,7 +104,7 @@ def create_app(models: Sequence[Model], limits: Limits | None = None, access: Ac
 async def _explain(_: Request, error: Any) -> Response:
     """Every refusal is a `Problem`: one sentence for a person."""
     status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
-    why, headers = str(error), {"retry-after": "1"} if status == 429 else None
+    why, headers = str(error), None
     if isinstance(error, HTTPException):
         status, why, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, RequestValidationError):
@@ -121,5 +115,5 @@ async def _explain(_: Request, error: Any) -> Response:
     return JSONResponse({"error": why}, status, headers)
 
 
-_STATUS: dict[type[Exception], int] = {HTTPException: 0, TooLargeError: 413, BusyError: 429}
+_STATUS: dict[type[Exception], int] = {HTTPException: 0, TooLargeError: 413}
 _STATUS |= dict.fromkeys((RequestValidationError, ExpressionError, ModelError, UnsoundError), 422)

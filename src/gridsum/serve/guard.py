@@ -1,6 +1,5 @@
 """What every request passes before the API sees it: which host it names, whether it may ask, how much it sends."""
 
-import asyncio
 import base64
 import hmac
 import ipaddress
@@ -11,8 +10,6 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from gridsum.serve.connections import Connection
 
 HEADERS = {
     # The browser itself holds the page to its promise that nothing comes from outside.
@@ -71,25 +68,15 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        connection: Connection = scope["state"]["connection"]
-        connection.answering = asyncio.current_task()
-        started = False
 
         async def guarded(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        try:
-            await (self._refusal(scope, Headers(scope=scope)) or self._app)(scope, receive, guarded)
-        except asyncio.CancelledError:  # the client has gone, or the time to stop is over
-            if not started:
-                stopped = _refused(503, "the server is being stopped; ask again in a moment", retry_after="1")
-                await stopped(scope, receive, guarded)
+        await (self._refusal(scope, Headers(scope=scope)) or self._app)(scope, receive, guarded)
 
     def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         """What is answered to a request that may not be made."""

@@ -49,7 +49,6 @@ class Health(Closed):
 
     status: str = "ok"
     taken: Annotated[int, Field(description="requests being worked on or waiting")]
-    connections: Annotated[int, Field(description="open ones, with that of this request")]
 
 
 class AnswerView(Closed):

@@ -1,0 +1,65 @@
+"""Who computes: some requests of every client at once, in threads; the others of that client wait for these."""
+
+import asyncio
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from fastapi import HTTPException, Request
+
+from gridsum.api.models import Between
+
+_AT_ONCE = 4
+"""Requests of one client that are worked on in turn, so that short ones overtake long ones."""
+
+
+class GivenUp(Exception):
+    """Nobody waits for this work any more."""
+
+
+class Workers:
+    def __init__(self, waiting: int) -> None:
+        """So many requests of a client may wait."""
+        self._waiting = waiting
+        self._clients: defaultdict[str, CapacityLimiter] = defaultdict(partial(CapacityLimiter, _AT_ONCE))
+
+    @property
+    def taken(self) -> int:
+        """Requests that are being worked on or wait."""
+        told = [limiter.statistics() for limiter in self._clients.values()]
+        return sum(one.borrowed_tokens + one.tasks_waiting for one in told)
+
+    async def do(self, request: Request, work: Callable[[Between], Any]) -> Any:
+        """The result of work, which calls what it is given between its steps: that ends it once its client has gone."""
+        limiter = self._clients[request.client.host if request.client else ""]
+        if limiter.statistics().tasks_waiting >= self._waiting:
+            why = f"{self._waiting:,} requests of yours wait already (max-waiting); try again in a moment"
+            raise HTTPException(429, why, {"retry-after": "1"})
+        gone = threading.Event()
+
+        def go_on() -> None:
+            if gone.is_set():
+                raise GivenUp
+
+        working = asyncio.ensure_future(run_sync(work, go_on, abandon_on_cancel=True, limiter=limiter))
+        leaving = asyncio.ensure_future(_gone(request))
+        try:
+            await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise HTTPException(499, "the client has gone")
+            return working.result()
+        except asyncio.CancelledError:  # the time to stop is over
+            raise HTTPException(503, "the server is being stopped; ask again", {"retry-after": "1"}) from None
+        finally:
+            gone.set()
+            working.cancel()
+            leaving.cancel()
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
