@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from gridsum.config.fields import override
-from gridsum.study.jobs import Train
 from gridsum.study.reproduction import Reproduction
 from gridsum.training.summary import read_summary
 from tests.study.conftest import ROOT, quick_jobs
@@ -21,7 +20,7 @@ def test_the_gpus_trainings_are_estimated_as_they_were_measured(tmp_path: Path):
     measured = json.loads((ROOT / "benchmarks/records/ablation-2026-11-17.json").read_text())["steps"]["ms"]
     for name, ms in measured.items():
         training = Reproduction((name,), tuple(range(10))).jobs()[0].training
-        train = Train(replace(training, config=override(training.config, {"training.precision": "bf16"})))
+        train = replace(training, config=override(training.config, {"training.precision": "bf16"}))
         assert train.seconds(tmp_path, GPU) == pytest.approx(510 * 10 * ms / 1e3, rel=0.35), name
 
 

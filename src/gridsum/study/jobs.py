@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -88,19 +89,38 @@ class Sheet:
         return {asked: runs for asked, runs in lacking.items() if runs}
 
 
+class State(NamedTuple):
+    """How far a job has come."""
+
+    done: int
+    total: int
+    unit: str
+    waits_for: str = ""
+    """What has to be done before the job can begin; it ends with the name of a training run."""
+
+    @property
+    def finished(self) -> bool:
+        return self.done >= self.total
+
+
 @dataclass(frozen=True)
-class PlannedRun:
-    """A training run that a study asks for: some seeds of one configuration, in a folder of their own."""
+class Train:
+    """Train some seeds of one configuration in a folder of their own, or go on with them."""
 
     name: str
     """Of its folder."""
     config: Any
     seeds: tuple[int, ...]
     sheets: tuple[Sheet, ...] = ()
-    follows: "PlannedRun | None" = None
+    follows: "Train | None" = None
     """It goes on with the best runs of this one. Until they are chosen, its own seeds are a guess."""
     stage: str = "train"
     keep_checkpoint: bool = True
+
+    @property
+    def training(self) -> "Train":
+        """Itself, as of every job."""
+        return self
 
     @property
     def subject(self) -> str:
@@ -120,7 +140,12 @@ class PlannedRun:
     def total(self) -> int:
         return len(self.seeds) if self.kind.outcome else self.config.training.epochs
 
-    def resolved(self, folder: Path) -> "PlannedRun | None":
+    @property
+    def memory(self) -> int:
+        """Bytes it takes, about."""
+        return _PROCESS_BYTES + self.kind.memory(self.config, len(self.seeds))
+
+    def resolved(self, folder: Path) -> "Train | None":
         """With the seeds that it really has; None while the training that it follows is not done or not validated."""
         if self.follows is None:
             return self
@@ -153,10 +178,6 @@ class PlannedRun:
         measured = self.sheets and not any(sheet.missing(folder, self.seeds) for sheet in self.sheets)
         return self.total if not done and measured else min(done, self.total)
 
-    def load(self, folder: Path, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:
-        paths = [seed_folder(folder / self.name, seed) / WEIGHTS for seed in seeds]
-        return load_runs(self.subject, paths, device)
-
     def _check(self, place: Path) -> None:
         there, seeds = read_setup(place)
         missing = [seed for seed in self.seeds if seed not in seeds]
@@ -171,100 +192,66 @@ class PlannedRun:
                 "folder for a study of your own: --out mine"
             )
 
-
-class State(NamedTuple):
-    """How far a job has come."""
-
-    done: int
-    total: int
-    unit: str
-    waits_for: str = ""
-    """What has to be done before the job can begin; it ends with the name of a training run."""
-
-    @property
-    def finished(self) -> bool:
-        return self.done >= self.total
-
-
-@dataclass(frozen=True)
-class Train:
-    """Train the runs, or go on with them."""
-
-    training: PlannedRun
-
-    @property
-    def stage(self) -> str:
-        return self.training.stage
-
-    @property
-    def name(self) -> str:
-        return f"{self.stage} {self.training.name}"
-
-    @property
-    def memory(self) -> int:
-        """Bytes it takes, about."""
-        return _PROCESS_BYTES + self.training.kind.memory(self.training.config, len(self.training.seeds))
-
     def state(self, folder: Path) -> State:
-        training, unit = self.training.resolved(folder), self.training.unit
-        if training is None:
-            assert self.training.follows is not None
-            return State(0, self.training.total, unit, f"the validation of {self.training.follows.name}")
-        return State(training.done(folder), training.total, unit)
+        resolved = self.resolved(folder)
+        if resolved is None:
+            assert self.follows is not None
+            return State(0, self.total, self.unit, f"the validation of {self.follows.name}")
+        return State(resolved.done(folder), self.total, self.unit)
 
     def seconds(self, folder: Path, device: torch.device) -> float:
         """How long what is left takes, about; 0 where nobody knows."""
-        training, state = self.training.resolved(folder) or self.training, self.state(folder)
+        resolved, state = self.resolved(folder) or self, self.state(folder)
         left = state.total - state.done
-        work = training.kind.work(training.config, len(training.seeds), left, device) if left else 0.0
-        return training_seconds(work, device, served(training.config.training.precision, device))
+        work = self.kind.work(resolved.config, len(resolved.seeds), left, device) if left else 0.0
+        return training_seconds(work, device, served(resolved.config.training.precision, device))
+
+    def load(self, folder: Path, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:
+        paths = [seed_folder(folder / self.name, seed) / WEIGHTS for seed in seeds]
+        return load_runs(self.subject, paths, device)
 
     def run(self, folder: Path, device: torch.device, shown: Progress = SILENT, commit: str | None = None) -> None:
-        training = self.training.resolved(folder)
-        assert training is not None, "runs are validated before they are overtrained"
-        place = folder / training.name
-        config, seeds, start = training.config, training.seeds, None
+        resolved = self.resolved(folder)
+        assert resolved is not None, "runs are validated before they are overtrained"
+        place = folder / self.name
+        config, seeds, start = resolved.config, resolved.seeds, None
         if resume := (place / "config.json").exists():
             config, seeds = read_setup(place)
-        elif training.follows is not None:
-            chosen = training.follows.chosen(folder)
+        elif self.follows is not None:
+            chosen = self.follows.chosen(folder)
             told = ", ".join(f"seed {seed} for {aim}" for aim, seed in chosen.items())
-            shown.note(f"{training.follows.name}: best on validation are {told}")
-            start = training.follows.load(folder, seeds)
-        first, began = training.done(folder), time.monotonic()
+            shown.note(f"{self.follows.name}: best on validation are {told}")
+            start = self.follows.load(folder, seeds)
+        first, began = resolved.done(folder), time.monotonic()
         try:
-            train(config, seeds, place, device, resume, start, shown, f"{training.name}: ")
+            train(config, seeds, place, device, resume, start, shown, f"{self.name}: ")
         finally:
-            last, seconds = training.done(folder), round(time.monotonic() - began, 1)
+            last, seconds = resolved.done(folder), round(time.monotonic() - began, 1)
             if last > first:
-                about = {training.unit: [first + 1, last], "seconds": seconds, "device": describe(device)}
+                about = {self.unit: [first + 1, last], "seconds": seconds, "device": describe(device)}
                 about |= {"precision": served(read_setup(place)[0].training.precision, device)}
                 about |= {"version": __version__, "commit": commit}
                 append_lines(place / MACHINES, json.dumps(about).encode() + b"\n")
             gc.collect()
             if on_gpu(device):
                 torch.cuda.empty_cache()
-        if not training.keep_checkpoint:
+        if not self.keep_checkpoint:
             drop_checkpoint(place)
-        if training.follows is not None:
-            drop_checkpoint(folder / training.follows.name)
+        if self.follows is not None:
+            drop_checkpoint(folder / self.follows.name)
 
 
 @dataclass(frozen=True)
 class Measure:
     """Records of a training run's runs on a sheet of suites."""
 
-    training: PlannedRun
+    training: Train
     sheet: Sheet
     memory = _PROCESS_BYTES
 
     @property
     def stage(self) -> str:
         return self.sheet.stage
-
-    @property
-    def name(self) -> str:
-        return f"{self.stage} {self.training.name}"
 
     def _seeds(self, folder: Path) -> tuple[int, ...] | None:
         """The runs that are measured; None while that cannot be told."""
@@ -302,23 +289,21 @@ class Measure:
             torch.backends.cuda.matmul.allow_tf32 = False
         seeds, training = self._seeds(folder), self.training
         assert seeds is not None, "runs are trained before they are measured"
-        model, loaded = None, []
+        load = cache(lambda *seeds: training.load(folder, seeds, device))
         for asked, missing in self.sheet.missing(folder, seeds).items():
-            if model is None or loaded != missing:
-                model, loaded = training.load(folder, missing, device), missing
-
-            def report(done: int, total: int, kept: bool = False, on: str = asked.suite.name) -> None:
-                if kept or done < total:  # at the end the record is kept first
-                    shown.update(f"{training.name} on {on}:", done, total, "", "problems measured")
-
             how = {"grids": asked.way[0], "placement": asked.way[1]} if asked.way else {}
-            (subject,), seed = training.kind.subjects(model, **how), self.sheet.evaluation_seed
-            records = evaluate(subject, asked.suite, asked.samples, seed, commit, report)
+            (subject,) = training.kind.subjects(load(*missing), **how)
+            report = partial(shown.update, f"{training.name} on {asked.suite.name}:", news="", unit="problems measured")
+            records = evaluate(subject, asked.suite, asked.samples, self.sheet.evaluation_seed, commit, report)
             append(folder / self.sheet.path, records)
-            report(asked.samples, asked.samples, kept=True)
 
 
 Job = Train | Measure
+
+
+def title(job: Job) -> str:
+    """What a job is called."""
+    return f"{job.stage} {job.training.name}"
 
 
 def outcomes_of(place: Path, config: Any, seeds: Sequence[int]) -> list[dict[str, Any]]:
@@ -327,7 +312,6 @@ def outcomes_of(place: Path, config: Any, seeds: Sequence[int]) -> list[dict[str
     return [read_outcome(path) for path in paths if path.is_file()]
 
 
-def jobs_of(planned: Iterable[PlannedRun]) -> list[Job]:
+def jobs_of(trainings: Sequence[Train]) -> list[Job]:
     """The training runs, then what is measured of them."""
-    planned = list(planned)
-    return [*map(Train, planned), *(Measure(training, sheet) for training in planned for sheet in training.sheets)]
+    return [*trainings, *(Measure(training, sheet) for training in trainings for sheet in training.sheets)]

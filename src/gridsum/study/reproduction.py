@@ -20,7 +20,7 @@ from gridsum.config.registry import BASELINES, find
 from gridsum.config.variants import PAPER_VARIANTS, variant
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.io.names import did_you_mean
-from gridsum.study.jobs import Asked, Job, PlannedRun, Sheet, Way, jobs_of
+from gridsum.study.jobs import Asked, Job, Sheet, Train, Way, jobs_of
 
 OVERTRAINED = {"base": "terms", "noGroups": "digits"}
 """The variants whose best runs the paper overtrains, and what it shows each of them for."""
@@ -149,9 +149,9 @@ class Reproduction:
         found = sorted(jobs, key=lambda job: job.stage == "measure")  # which nothing waits for
         if EXACT in self.variants:
             found += jobs_of([self._exact()])
-        return found + jobs_of(self._baseline(*name.split("/")) for name in self.baselines)
+        return found + jobs_of([self._baseline(*name.split("/")) for name in self.baselines])
 
-    def _standard(self, variant_name: str, block: int) -> PlannedRun:
+    def _standard(self, variant_name: str, block: int) -> Train:
         config = override(variant(variant_name, self.setting), _QUICK_PAPER if self.quick else {})
         name = f"{BLOCK}{block}/{variant_name}" if block else variant_name
         validate, measure = self._sheets(name)
@@ -159,7 +159,7 @@ class Reproduction:
             measure = replace(measure, asked=self._asked(COLLECTIONS["ablation"], _on_every_grid))
         seeds = tuple(seed + block * len(self.seeds) for seed in self.seeds)
         # Overtraining goes on with the optimiser's moments.
-        return PlannedRun(name, config, seeds, (validate, measure), keep_checkpoint=variant_name in OVERTRAINED)
+        return Train(name, config, seeds, (validate, measure), keep_checkpoint=variant_name in OVERTRAINED)
 
     def _sheets(self, name: str) -> tuple[Sheet, Sheet]:
         validation = self._asked(COLLECTIONS["validation"], _on_every_grid)
@@ -168,19 +168,19 @@ class Reproduction:
             Sheet("measure", records_of(name), self._asked(REPORTED, _all_ways)),
         )
 
-    def _overtrained(self, standard: PlannedRun) -> PlannedRun:
+    def _overtrained(self, standard: Train) -> Train:
         name = overtrained_name(standard.name)
         epochs = 1 if self.quick else OVERTRAINING_EPOCHS
         config = override(standard.config, {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": epochs})
         sheets, a_seed_for_each_aim = self._sheets(name), standard.seeds[:2]
-        return PlannedRun(name, config, a_seed_for_each_aim, sheets, standard, "overtrain", False)
+        return Train(name, config, a_seed_for_each_aim, sheets, standard, "overtrain", False)
 
-    def _exact(self) -> PlannedRun:
+    def _exact(self) -> Train:
         config = find(EXACT).configure(changes=_QUICK_EXACT if self.quick else {})
         sheet = Sheet("measure", f"records/{EXACT}.jsonl", self._asked(OF_EXACT), proved_alone=True)
-        return PlannedRun(EXACT, config, self.seeds, (sheet,))
+        return Train(EXACT, config, self.seeds, (sheet,))
 
-    def _baseline(self, name: str, setting: str) -> PlannedRun:
+    def _baseline(self, name: str, setting: str) -> Train:
         config = find(name).configure(setting, changes=_QUICK_EPOCHS if self.quick else {})
         suites = [
             replace(suite, samples=128 if suite.space.digits[1] > 300 else 256)
@@ -188,7 +188,7 @@ class Reproduction:
         ]
         folder = f"{name}-{setting}"
         sheet = Sheet("measure", BASELINE_RECORDS, self._asked(suites), model=folder)
-        return PlannedRun(folder, config, self.seeds, (sheet,))
+        return Train(folder, config, self.seeds, (sheet,))
 
     def _asked(
         self, suites: Iterable[Suite], ways: Callable[[Suite], tuple[Way | None, ...]] = lambda _: (None,)

@@ -11,7 +11,7 @@ from gridsum.io.limits import duration
 from gridsum.model.store import WEIGHTS, shipped, shipped_records
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.study import baselines
-from gridsum.study.jobs import Job
+from gridsum.study.jobs import Job, title
 from gridsum.study.report import write_pages
 from gridsum.study.reproduction import BASELINE_RECORDS, OVERTRAINED, Reproduction, records_of
 from gridsum.study.results import Results, keep, load_results
@@ -115,7 +115,7 @@ def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
         results = _results(folder)
         for one in results.replications():
             keep(one)
-        lacking = [job.name for job in asked.jobs() if not job.state(folder).finished]
+        lacking = [title(job) for job in asked.jobs() if not job.state(folder).finished]
         made = write_pages(
             results, page, f"gridsum reproduce --out {folder} --only figures report", drawn_at(page), lacking
         )

@@ -7,17 +7,17 @@ from typing import Any
 
 from gridsum.config.fields import fields_of, override
 from gridsum.config.paper import ConfigError
-from gridsum.study.jobs import Job, PlannedRun, Train
+from gridsum.study.jobs import Train
 
 
-def sweep_jobs(base: Any, axes: Mapping[str, Sequence[Any]], seeds: tuple[int, ...] = (0,)) -> list[Job]:
+def sweep_jobs(base: Any, axes: Mapping[str, Sequence[Any]], seeds: tuple[int, ...] = (0,)) -> list[Train]:
     """A job for every combination of the values that some fields are to have."""
     combinations = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
-    digits, jobs = len(str(len(combinations) - 1)), list[Job]()
+    digits, jobs = len(str(len(combinations) - 1)), list[Train]()
     for index, changes in enumerate(combinations):
         told = ",".join(f"{path.rsplit('.', 1)[-1]}={value}" for path, value in changes.items())
         name = re.sub(r"[^\w.,=+-]+", "-", f"{index:0{digits}}-{told}")[:100].rstrip("-,")
-        jobs.append(Train(PlannedRun(name, override(base, changes), seeds)))
+        jobs.append(Train(name, override(base, changes), seeds))
     return jobs
 
 

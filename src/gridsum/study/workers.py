@@ -25,7 +25,7 @@ import torch
 from gridsum.io.disk import LockedError
 from gridsum.io.progress import SILENT, Progress
 from gridsum.ops.devices import pick_device
-from gridsum.study.jobs import Job
+from gridsum.study.jobs import Job, title
 
 _PATIENCE = 120.0
 """How long a job waits for a folder that a dying process has not let go of, in seconds."""
@@ -100,11 +100,11 @@ def run_by(
         done, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
             job, result = running.pop(future), _result(future)
-            note(f"{job.name}: done on {result.machine} in {result.seconds:.0f} s")
+            note(f"{title(job)}: done on {result.machine} in {result.seconds:.0f} s")
             for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.name}")]:
                 look(other)
     for job in waiting:
-        note(f"{job.name} is left out: it waits for {job.state(folder).waits_for}")
+        note(f"{title(job)} is left out: it waits for {job.state(folder).waits_for}")
     return list(waiting)
 
 
@@ -217,7 +217,7 @@ def cluster(
     task = ray.remote(max_retries=-1, retry_exceptions=False)(do_job)
 
     def submit(job: Job, *asked: Any) -> "Future[Done]":
-        asking = task.options(name=job.name, num_cpus=1, num_gpus=gpus, memory=job.memory)
+        asking = task.options(name=title(job), num_cpus=1, num_gpus=gpus, memory=job.memory)
         return asking.remote(job, *asked).future()
 
     machines = sum(node["Alive"] for node in ray.nodes())
