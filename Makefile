@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo discover serve page test certify coq faults docs benchmark bench-check clean
 
-# A release without a wheel for this processor is passed over for the newest that has one: z3 takes an hour to compile.
+# A release without a wheel for this processor is passed over for the newest that has one.
 # Python compiles what is imported, when it is: all of torch beforehand takes a minute.
 INSTALL := $(BIN)/pip install --quiet --no-compile --prefer-binary --constraint constraints.txt --editable
 

@@ -25,7 +25,7 @@ from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import PAD, find
 from tests.automaton.test_consolidate import TableRule
 from tests.oracles.column_addition import CODES, by_columns, changed, column_addition, shipped
-from tests.oracles.second_checker import SecondChecker
+from tests.oracles.second_checker import second_check
 from tests.oracles.sizes import SMALL_RULE
 
 LOOK = ConsolidationConfig(problems=12_000, digits=(1, 3))
@@ -224,7 +224,7 @@ def test_a_run_with_two_meanings_of_a_code_becomes_a_rule_that_both_checkers_pro
     assert learnt is not None
     taught = run.taught(learnt)
     assert not prove(taught).failures[:3]
-    assert SecondChecker(taught).check().proved
+    assert second_check(taught).proved
     assert (learnt.targets != table.steps)[learnt.targets != ANY].any(), "one meaning for each code"
 
 
