@@ -38,13 +38,8 @@ from tests.faults.trainings import commands, consolidated, scenarios
 
 # A kill loses nothing that a disk would keep, so the training runs can lie in memory, where syncing takes no time.
 _MEMORY = Path("/dev/shm")
-_WIDTHS = (10, 11, 8, 18, 8, 7)
-
-
-def _told(*cells: object) -> None:
-    name, *others = (f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in cells)
-    sys.stdout.write(f"{name:<52}" + "".join(map(str.rjust, others, _WIDTHS)) + "\n")
-    sys.stdout.flush()
+_NODES = "nodes, workers and drivers of a cluster killed"
+"""What these kills come to is seen when the work is done, so this kind is not broken off."""
 
 
 def _kinds(place: Path, notes: list[str]) -> dict[str, tuple[float, Callable[[], Tries]]]:
@@ -53,7 +48,7 @@ def _kinds(place: Path, notes: list[str]) -> dict[str, tuple[float, Callable[[],
     every, some = killed_at_every_operation, ("kill", "torn")
     kinds: dict[str, tuple[float, Callable[[], Tries]]] = {
         "killed, disk full or read-only, at every operation": (7, lambda: every(trainings(), place)),
-        "folder deleted, moved, lock removed": (3, lambda: taken_away(trainings(), place)),
+        "folder deleted or moved, lock removed": (3, lambda: taken_away(trainings(), place)),
         "killed within consolidation": (2, lambda: every([consolidated(place)], place, 5, some)),
         "reproduce and export killed": (2, lambda: killed_again_and_again(commands(place), place, 100)),
         "another version, clock set back": (1, lambda: elsewhere(trainings(), place, 60)),
@@ -67,8 +62,27 @@ def _kinds(place: Path, notes: list[str]) -> dict[str, tuple[float, Callable[[],
     return kinds | ({_NODES: (5, lambda: killed_sweep(place, 12, notes=notes))} if find_spec("ray") else {})
 
 
-_NODES = "nodes, workers and drivers of a cluster killed"
-"""What these kills come to is seen when the work is done, so this kind is not broken off."""
+def _row(name: str, tries: Tries, until: float, losses: list[str], notes: list[str]) -> dict[str, Any]:
+    """Try until then, and count."""
+    counts.clear()
+    began, done, lost = time.monotonic(), 0, len(losses)
+    try:
+        for loss in tries:
+            done += 1
+            losses += [] if loss is None else [loss]
+            if time.monotonic() > until and name != _NODES:
+                break
+    except pytest.skip.Exception as skipped:
+        notes.append(f"left out ({name}): {skipped}")
+    tries.close()
+    how = {what: counts[what] for what in ("processes", "killed", "told of an error")}
+    return {
+        "fault": name,
+        "tries": done,
+        **how,
+        "losses": len(losses) - lost,
+        "seconds": round(time.monotonic() - began),
+    }
 
 
 def main() -> int:
@@ -79,47 +93,24 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="also write the table to this file")
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
-    rows: list[dict[str, Any]] = []
-    notes: list[str] = []
-    losses: list[str] = []
+    rows, notes, losses = list[dict[str, Any]](), list[str](), list[str]()
     with tempfile.TemporaryDirectory(dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None) as folder:
-        every = _kinds(Path(folder), notes)
-        kinds = {name: kind for name, kind in every.items() if options.only in name}
-        if not kinds:
-            parser.error(f"no kind of fault has {options.only!r} in its name; the kinds are: {'; '.join(every)}")
+        kinds = {name: kind for name, kind in _kinds(Path(folder), notes).items() if options.only in name}
         left = sum(share for share, _ in kinds.values())
-        _told("fault", "tries", "processes", "killed", "told of an error", "losses", "s")
         for name, (share, begin) in kinds.items():
-            tries = begin()
-            counts.clear()
-            began, done, lost = time.monotonic(), 0, len(losses)
-            until = began + (end - began) * share / left  # what the others before have not used is shared
+            tries, now = begin(), time.monotonic()
+            until = now + (end - now) * share / left  # what the others before have not used is shared
             left -= share
-            try:
-                for loss in tries:
-                    done += 1
-                    if loss is not None:
-                        losses.append(loss)
-                        _told(f"lost: {loss}")
-                    if time.monotonic() > until and name != _NODES:
-                        break
-            except pytest.skip.Exception as skipped:
-                notes.append(f"left out ({name}): {skipped}")
-            tries.close()
-            how = {what: counts[what] for what in ("processes", "killed", "told of an error")}
-            rows.append({"fault": name, "tries": done, **how, "losses": len(losses) - lost})
-            rows[-1]["seconds"] = round(time.monotonic() - began)
-            _told(*rows[-1].values())
-    total = {what: sum(row[what] for row in rows) for what in rows[0] if what != "fault"}
-    _told("all", *total.values())
-    for note in notes:
-        _told(note)
+            rows.append(_row(name, tries, until, losses, notes))
+            sys.stdout.write(", ".join(f"{what}: {value}" for what, value in rows[-1].items()) + "\n")
+            sys.stdout.flush()
+    sys.stdout.write("\n".join([*(f"lost: {loss}" for loss in losses), *notes, ""]))
     if options.json:
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
         about = {"command": "make faults", "commit": commit, "date": date.today().isoformat()}
         about |= {"machine": f"{os.cpu_count()} cores, {platform.machine()}", "load": round(os.getloadavg()[2], 1)}
-        about |= {"total": total, "faults": rows, "lost": losses, "notes": notes}
-        options.json.write_text(json.dumps(about, indent=1) + "\n")
+        about |= {"total": {what: sum(row[what] for row in rows) for what in rows[0] if what != "fault"}}
+        options.json.write_text(json.dumps(about | {"faults": rows, "lost": losses, "notes": notes}, indent=1) + "\n")
     return 1 if losses else 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,36 +66,26 @@ def hostile_files(place: Path, weights: list[Path], tries: int, seed: int = 0) -
             chance.choice(("embedding.weight", "output.bias", "step.attention.relative", "x\x1b[2J")): _tensor(chance)
             for _ in range(chance.randint(1, 4))
         }
-        kind = chance.choice(("sealed", "old", "bytes"))
-        if kind == "bytes":
-            content = bytearray(chance.choice(weights).read_bytes())
-            for _ in range(chance.randint(1, 8)):
-                content[chance.randrange(min(len(content), 6000))] = chance.randrange(256)
-            path.write_bytes(content)
-        else:
-            about: dict[str, Any] = {"format": "gridsum-weights-2", "seed": chance.choice((0, -1, "x", None, 10**30))}
-            about["config"] = config
-            if kind == "old":
-                save_file(tensors, path, {"gridsum": json.dumps(about)})
-            else:
+        about = {"format": "gridsum-weights-2", "seed": chance.choice((0, -1, "x", None, 10**30)), "config": config}
+        match chance.choice(("sealed", "unsealed", "bytes")):
+            case "sealed":
                 path.write_bytes(seal(tensors, about))
-        yield _tried(path, config, exact)
-
-
-def _tried(path: Path, config: dict[str, Any], exact: bool) -> str | None:
-    try:
-        load_runs("hostile", [path])
-    except StoreError:
-        pass
-    except Exception as error:
-        return f"weights: {error!r}"
-    try:
-        from_dict(ExactConfig if exact else Config, config)
-    except ValueError:
-        pass
-    except Exception as error:
-        return f"configuration {config}: {error!r}"
-    return None
+            case "unsealed":
+                save_file(tensors, path, {"gridsum": json.dumps(about)})
+            case "bytes":
+                content = bytearray(chance.choice(weights).read_bytes())
+                for _ in range(chance.randint(1, 8)):
+                    content[chance.randrange(min(len(content), 6000))] = chance.randrange(256)
+                path.write_bytes(content)
+        try:
+            with suppress(StoreError):
+                load_runs("hostile", [path])
+            with suppress(ValueError):
+                from_dict(ExactConfig if exact else Config, config)
+        except Exception as error:
+            yield f"{path.read_bytes()!r}, {config}: {error!r}"
+        else:
+            yield None
 
 
 def _poison(data: dict[str, Any], chance: random.Random) -> None:

@@ -8,6 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -107,25 +108,23 @@ def outcome(folder: Path) -> dict[str, bytes]:
 _TIMES = ("machine.jsonl", "summary.json")
 
 
-def begun(name: str, source: Path, folder: Path, device: torch.device = CPU) -> object:
-    """A training from random weights, one that goes on with those of `source`, or one of `exact`."""
-    if name == "train --start-from":
-        more = override(find(PAPER.variant).following(PAPER), {"training.epochs": 2})
-        return train(more, SEEDS, folder, device, start=load(str(source)))
-    return train(EXACT if name == "train --variant exact" else PAPER, SEEDS, folder, device)
+def _begun(config: Any, source: Path | None, folder: Path, device: torch.device = CPU) -> object:
+    """A training from random weights, or one that goes on with those of `source`."""
+    return train(config, SEEDS, folder, device, start=source and load(str(source)))
 
 
 def scenarios(place: Path) -> list[Scenario]:
     """Every kind of training."""
     source = place / "source"
     train(PAPER, SEEDS, source, CPU)
-    names = ("train", "train --start-from", "train --variant exact")
-    return [_scenario(place, name, partial(begun, name, source)) for name in names]
+    more = override(find(PAPER.variant).following(PAPER), {"training.epochs": 2})
+    kinds = {"train": (PAPER, None), "train --start-from": (more, source), "train --variant exact": (EXACT, None)}
+    return [_scenario(place, name, partial(_begun, *kind)) for name, kind in kinds.items()]
 
 
 def consolidated(place: Path) -> Scenario:
     """A training of `exact` whose runs are consolidated."""
-    return _scenario(place, "consolidation", lambda folder, device=CPU: train(_CONSOLIDATED, SEEDS, folder, device))
+    return _scenario(place, "consolidation", partial(_begun, _CONSOLIDATED, None))
 
 
 def commands(place: Path) -> list[Scenario]:
