@@ -155,7 +155,7 @@ def test_rules_and_functions_are_measured_and_scores_show_themselves():
     ]
     first, second, wrong, _, nothing, _ = scores
     assert (first.variant, first.seed, first.halting, first.placement) == ("exact", None, "fixed-point", "hard")
-    assert (first.samples, first.sequences_right, first.capped, first.evaluation_seed) == (20, 20, 0, 3)
+    assert (first.samples, first.sequences_right, first.evaluation_seed) == (20, 20, 3)
     assert first.chars_right == first.chars_valid >= 20 * 30
     assert second.answers is not None
     assert second.sequences_right == second.samples == len(second.answers)

@@ -14,9 +14,19 @@ from hypothesis import strategies as st
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.problems import Space, batch_of
-from gridsum.evaluation.evaluate import PUBLISHED, Answers, Asked, PaperSubject, Subject, count, evaluate
+from gridsum.evaluation.evaluate import (
+    PUBLISHED,
+    Answers,
+    Asked,
+    FunctionSubject,
+    PaperSubject,
+    Subject,
+    count,
+    evaluate,
+)
 from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import EXAMPLES, Suite, find
+from gridsum.io.version import __version__
 from gridsum.model.rollout import Network
 from gridsum.model.store import Model
 from gridsum.tasks import FIRST_DIGIT
@@ -74,8 +84,25 @@ def test_whatever_answers_can_be_measured() -> None:
     assert heard == [(64, 70), (70, 70)]
     assert (right.seed, right.seq, right.char, right.given) == (7, 1, 1, "the answers")
     assert (wrong.seed, wrong.seq, wrong.char, wrong.given) == (8, 0, 0, "nothing")
-    assert (right.samples, right.steps_mean, right.capped, right.batches, right.failed) == (70, None, None, None, None)
+    assert (right.samples, right.steps_mean, right.batches) == (70, None, None)
     assert evaluate(Half(), Suite.parse("5x5"), 8) == []
+
+
+def test_a_function_gets_the_problems_of_the_suite() -> None:
+    (suite,), add, seen = find("[1,4]x[1,10]"), find_task(), list[str]()
+
+    def solver(expression: str) -> str:
+        seen.append(expression)
+        return add.answer(add.parse(expression))
+
+    (record,) = evaluate(FunctionSubject("listener", solver), suite, 70, 4, commit="abc")
+    assert seen == suite.problems(0, 70, seed=4).expressions()
+    assert (record.char, record.seq, record.samples, record.answers) == (1, 1, 70, None)
+    assert (record.model, record.variant, record.suite) == ("listener", "external", suite.name)
+    assert (record.halting, record.placement, record.grids, record.seed) == ("–", "–", "–", None)
+    assert (record.evaluation_seed, record.version, record.commit) == (4, __version__, "abc")
+    with pytest.raises(TypeError, match="weak gave float; it must return text such as '46'"):
+        evaluate(FunctionSubject("weak", lambda _: 4.5), suite, 1)
 
 
 @pytest.fixture(scope="module")

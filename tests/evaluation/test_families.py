@@ -1,7 +1,6 @@
 """Families of problems: each is what its name says, whatever the space, and sums are exact."""
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -17,13 +16,9 @@ SHOWN = [name for name in FAMILIES if not name.startswith("carry-") or name in (
 
 
 @st.composite
-def spaces(draw_from: st.DrawFn, family: str) -> Space:
-    fewest, shortest = draw_from(st.integers(1, 6)), draw_from(st.integers(1, 30))
-    terms = FAMILIES[family].terms
-    return Space(
-        (fewest, draw_from(st.integers(fewest, 8))) if terms is None else (terms, terms),
-        (shortest, draw_from(st.integers(shortest, 40))),
-    )
+def spaces(draw_from: st.DrawFn) -> Space:
+    shortest = draw_from(st.integers(1, 30))
+    return Space((2, 2), (shortest, draw_from(st.integers(shortest, 40))))
 
 
 def drawn(family: str, space: Space, seed: int, problems: int = 8) -> list[tuple[list[str], str]]:
@@ -48,12 +43,6 @@ def one_carry_is_handed_on(columns: int, terms: list[str]) -> bool:
     return max(lengths) == min(columns, len(terms[0])) and sum(length > 1 for length in lengths) <= 1
 
 
-def every_second_column_carries(terms: list[str]) -> bool:
-    """And none hands on a carry that it does not make."""
-    sums = [int(a) + int(b) for a, b in zip(*terms, strict=True)]
-    return 9 not in sums and all((left >= 10) != (right >= 10) for left, right in pairwise(sums))
-
-
 def nines_beside(space: Space, terms: list[str], other: str) -> bool:
     small, nines = sorted(terms, key=int)
     return (small, {*nines}) == (other, {"9"}) and space.digits[0] <= len(nines) <= space.digits[1]
@@ -64,34 +53,22 @@ CHECKS: dict[str, Callable[[Space, list[str], str], bool]] = {
     "0+nines": lambda space, terms, total: nines_beside(space, terms, "0") and total in terms,
     "carry-1": lambda _, terms, __: one_carry_is_handed_on(1, terms),
     "carry-7": lambda _, terms, __: one_carry_is_handed_on(7, terms),
-    "nines": lambda _, terms, __: len({*terms}) == 1 and {*terms[0]} == {"9"},
-    "alternating": lambda _, terms, __: every_second_column_carries(terms),
-    "leading-zeros": lambda space, terms, _: all(t[0] == "0" and len(t) >= space.digits[0] for t in terms),
-    "zeros": lambda _, terms, total: {*"".join(terms)} == {total} == {"0"},
-    "permuted": lambda space, terms, _: sorted(map(len, terms)) == [1] * (len(terms) - 1) + [space.digits[1]],
 }
 
 
 @pytest.mark.parametrize("family", SHOWN)
-@given(data=st.data(), seed=st.integers(0, 2**32))
-def test_problems_are_what_the_name_says_and_sums_are_exact(family: str, data: st.DataObject, seed: int) -> None:
-    space = data.draw(spaces(family))
-    found = drawn(family, space, seed)
-    for terms, total in found:
-        assert space.terms[0] <= len(terms) <= space.terms[1]
+@given(space=spaces(), seed=st.integers(0, 2**32))
+def test_problems_are_what_the_name_says_and_sums_are_exact(family: str, space: Space, seed: int) -> None:
+    for terms, total in drawn(family, space, seed):
+        assert len(terms) == 2
         assert all(1 <= len(term) <= space.digits[1] for term in terms)
         assert total == str(sum(map(int, terms)))
         assert family not in CHECKS or CHECKS[family](space, terms, total)
-    if family == "permuted":
-        for low in (0, 4):
-            assert len({tuple(sorted(terms)) for terms, _ in found[low : low + 4]}) == 1, "the same terms in fours"
 
 
 def test_terms_come_in_any_order() -> None:
     firsts = {terms[0] == "1" for terms, _ in drawn("nines+1", Space((2, 2), (5, 5)), 0, 64)}
     assert firsts == {True, False}
-    places = {terms.index(max(terms, key=len)) for terms, _ in drawn("permuted", Space((5, 5), (9, 9)), 0, 64)}
-    assert places == set(range(5))
 
 
 def test_broken_carries_are_broken_about_every_fifth_column() -> None:

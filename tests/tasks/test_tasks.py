@@ -139,8 +139,7 @@ def test_digits_of_every_value_are_drawn():
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in map("carry-{}".format, range(2, 11))])
 def test_families_in_another_base(family: str):
     task = find("add:base=3")
-    terms = FAMILIES[family].terms or 3
-    batch = draw(family, Space((terms, terms), (1, 5)), 12, Stream.of_seeds([0]), task)
+    batch = draw(family, Space((2, 2), (1, 5)), 12, Stream.of_seeds([0]), task)
     for problem in range(12):
         assert batch.answer(0, problem) == task.answer(task.parse(batch.expression(0, problem)))
 

@@ -76,9 +76,8 @@ def evaluate(
     A model is given as itself, by its name or by its folder (with all its seeds). A suite is a collection such
     as "comparison", a problem space such as "2x100" or "[1,4]x[1,10]", or a family in one such as "nines+1:2x100".
     All get the same problems for one `seed`, and networks get them on `grids` of "every" size alike, or of the
-    "published" test code's sizes. Where a function fails, its answer is wrong, and the record says why (`failed`,
-    `failure`). Records are added to the file `out` as they come; `gridsum table` reads it. Progress goes to
-    standard error unless `quiet`.
+    "published" test code's sizes. Records are added to the file `out` as they come; `gridsum table` reads it.
+    Progress goes to standard error unless `quiet`.
 
     Examples:
         >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
@@ -130,9 +129,6 @@ def evaluate(
             found = evaluate_one(subject, suite, samples, seed, commit, heard)
             if not found:
                 shown.note(f"{suite.name} is left out: its numbers are too long for this baseline")
-            for failed in (record for record in found if record.failed):
-                count = f"{failed.failed} of {failed.samples} problems of {failed.suite}"
-                shown.note(f"{failed.model} gave no answer to {count}; the first: {failed.failure}")
             if out is not None:  # at once, so that what is done stays done if the rest is interrupted
                 append(out, found)
             records += found

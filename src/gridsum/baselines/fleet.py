@@ -151,7 +151,7 @@ class BaselineSubject(Subject):
         self.given, self.model, self.task = given, model, model.task
         self.name, self.variant, self.seeds = model.name, model.config.label, model.seeds
         self.device = next(model.network.parameters()).device
-        self.seconds, self.held_out = _logged(model.paths, model.seeds)
+        self.seconds = _seconds(model.paths, model.seeds[0])
 
     def fits(self, space: Space) -> bool:
         return self.model.network.fits(space)
@@ -160,24 +160,19 @@ class BaselineSubject(Subject):
         predicted, steps = answers(self.model.network, len(self.seeds), asked.batch, asked.space)
         return Answers(predicted, steps[:, None].expand(predicted.shape[:2]))
 
-    def about(self, run: int) -> dict[str, Any]:
+    def about(self, run: int) -> dict[str, Any]:  # noqa: ARG002
         config = self.model.config
         return {
             "given": self.given,
             "parameters": parameter_count(self.model.network),
             "problems_seen": config.steps * config.training.batch,
             "training_seconds": self.seconds,
-            "held_out": self.held_out[run],
         }
 
 
-def _logged(paths: Sequence[Path], seeds: Sequence[int]) -> tuple[float | None, tuple[float | None, ...]]:
-    """Seconds and held-out shares. Runs of a fleet log the same times, each of them the whole fleet's."""
-    try:
-        folder = paths[0].parent.parent
-        logs = [read_metrics(folder, seed) for seed in seeds]
-        seconds = sum(line["seconds"] for line in logs[0]) / len(list(folder.glob("seed-*")))
-        asked = [[line["held_out"] for line in log if "held_out" in line] for log in logs]
-        return round(seconds, 2), tuple(shares[-1] if shares else None for shares in asked)
-    except (OSError, KeyError, ValueError, ZeroDivisionError, IndexError):
-        return None, (None,) * len(seeds)
+def _seconds(paths: Sequence[Path], seed: int) -> float | None:
+    """Of training. Runs of a fleet log the same times, each of them the whole fleet's. A weights file has no log."""
+    folder = paths[0].parent.parent
+    if not (folder / f"seed-{seed}" / "metrics.jsonl").exists():
+        return None
+    return round(sum(line["seconds"] for line in read_metrics(folder, seed)) / len(list(folder.glob("seed-*"))), 2)

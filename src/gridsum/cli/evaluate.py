@@ -4,7 +4,7 @@ suite is added to a file, from which gridsum table makes the paper's tables.
 examples:
   gridsum evaluate --model base --suite 2x100 '[5,6]x[1,10]' --samples 1000
   gridsum evaluate --model runs/base runs/SASA --suite ablation --out my.jsonl
-  gridsum evaluate --model exact --suite hard-cases
+  gridsum evaluate --model exact --suite structured
 """
 
 from gridsum.cli.options import Options, Parser, add_device, add_rules, samples
@@ -23,19 +23,12 @@ SUITES = {
     "terms": "1x5 to 10x5, for the figure of that name",
     "validation": "for choosing among models; no table reports it",
     "structured": "nines, broken carries, and carries through 1 to 10 columns",
-    "hard-cases": "more digits, more terms and families of hard problems",
 }
 FAMILIES = {
     "nines+1": "9…9 + 1, in either order: one carry through all columns",
     "0+nines": "0 + 9…9, in either order: no carry at all",
-    "nines": "the same 9…9 again and again: the largest carries",
-    "alternating": "every second column carries",
     "broken": "columns that hand a carry on, broken at random places",
     "carry-1": "one carry through so many columns, from carry-1 to carry-10",
-    "leading-zeros": "terms that begin with zeros",
-    "zeros": "nothing but zeros",
-    "one-term": "a single term, which is the answer without its leading zeros",
-    "permuted": "one long term among single digits, four orders of each",
 }
 
 
@@ -50,8 +43,7 @@ def add_options(parser: Parser) -> None:
     parser.option("--suite SUITE...", "what to measure on (default: comparison)")
     parser.option(
         "--samples N",
-        "problems per suite (default: 640, or 128 where terms have 1000 digits or more; in the collection hard-cases "
-        "mostly 1024)",
+        "problems per suite (default: 640, or 128 where terms have 1000 digits or more)",
         type=samples,
     )
     parser.option("--out FILE", "add the records to this file; without it they are only printed")

@@ -4,10 +4,8 @@ A subject is anything that answers: networks of the paper, a rule, a baseline, a
 and what it answers to a batch of problems. All else (which problems, what is right, what is recorded) stands here once.
 """
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +14,7 @@ from torch import Tensor
 
 from gridsum.automaton.solve import solve_many
 from gridsum.automaton.table import RuleTable
-from gridsum.data.answers import FIXED_POINT, HaltingRule, PlacementRule, shortened
+from gridsum.data.answers import FIXED_POINT, HaltingRule, PlacementRule
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
 from gridsum.evaluation.records import EXTERNAL, NOTHING, OnGrid, Record
@@ -67,14 +65,10 @@ class Answers:
     """Symbols [R,B,W], the last column that of the units; -1 for what is no symbol."""
     steps: Tensor | None = None
     """[R,B]; fractions where only means are known."""
-    capped: Tensor | None = None
-    """[R,B]: whether the largest number of steps ended it."""
     grid: GridSize | None = None
     placement: str = NOTHING
     texts: tuple[str, ...] | None = None
     """The answers as they were written, where a single run wrote them."""
-    failures: tuple[str, ...] | None = None
-    """Why problems have no answer, each; None where that cannot be."""
 
     @classmethod
     def written(cls, texts: Sequence[str], batch: Batch, **others: Any) -> "Answers":
@@ -187,8 +181,6 @@ def _summed(run: int, found: list[Answers], sums: list[list[int]]) -> dict[str, 
     samples, whole, right, valid, *_ = map(sum, zip(*sums, strict=True))
     steps = [answers.steps[run] for answers in found if answers.steps is not None]
     taken = torch.cat(steps) if steps else None
-    capped = [int(answers.capped[run].sum()) for answers in found if answers.capped is not None]
-    failures = [reason for answers in found for reason in answers.failures or ()]
     sizes = [answers.grid for answers in found]
     grids = [OnGrid(size.height, size.width, *part) for size, part in zip(sizes, sums, strict=True) if size]
     return {
@@ -199,9 +191,6 @@ def _summed(run: int, found: list[Answers], sums: list[list[int]]) -> dict[str, 
         "sequences_right": whole,
         "steps_mean": None if taken is None else float(taken.double().mean()),
         "steps_max": None if taken is None or taken.is_floating_point() else int(taken.max()),
-        "capped": sum(capped) if capped else None,
-        "failed": None if found[0].failures is None else len(failures),
-        "failure": failures[0] if failures else None,
         "batches": tuple(grids) or None,
     }
 
@@ -251,7 +240,7 @@ class PaperSubject(Subject):
         given = zip(networks, symbols.chunk(len(networks)), draws.chunk(len(networks)), strict=True)
         outcomes = [infer_in_parts(some, of, size, self.rule, drawn, placement == "hard") for some, of, drawn in given]
         outcome = Outcome.joined(outcomes, 0)
-        return Answers(outcome.predicted, outcome.steps, outcome.capped, size, placement)
+        return Answers(outcome.predicted, outcome.steps, size, placement)
 
 
 class RuleSubject(Subject):
@@ -264,13 +253,12 @@ class RuleSubject(Subject):
 
     def answer(self, asked: Asked) -> Answers:
         found = list(solve_many(self.table, map(self.task.parse, asked.batch.expressions())))
-        steps, capped = (torch.tensor([[getattr(one, name) for one in found]]) for name in ("steps", "capped"))
-        texts = [one.answer for one in found]
-        return Answers.written(texts, asked.batch, steps=steps, capped=capped, placement="hard")
+        steps = torch.tensor([[one.steps for one in found]])
+        return Answers.written([one.answer for one in found], asked.batch, steps=steps, placement="hard")
 
 
 class FunctionSubject(Subject):
-    """Any function of the user from `12+34=` to `46`. Where it fails or exits, its answer is wrong, and why is kept."""
+    """Any function of the user from `12+34=` to `46`."""
 
     variant, seeds = EXTERNAL, (None,)
 
@@ -278,17 +266,7 @@ class FunctionSubject(Subject):
         self.name, self.solver, self.task = name, solver, task or find()
 
     def answer(self, asked: Asked) -> Answers:
-        texts, failures = list[str](), list[str]()
-        for expression in asked.batch.expressions():
-            try:
-                with redirect_stdout(sys.stderr):  # what it prints is not a result of ours
-                    given = self.solver(expression)
-                if not isinstance(given, str | int):
-                    raise TypeError(f"gave {type(given).__name__}, not text such as '46'")
-                texts.append(str(given).strip())
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:
-                texts.append("")
-                failures.append(f"{shortened(expression, 80)} {type(error).__name__}: {error}")
-        return Answers.written(texts, asked.batch, failures=tuple(failures))
+        given = list(map(self.solver, asked.batch.expressions()))
+        for other in (one for one in given if not isinstance(one, str | int)):
+            raise TypeError(f"{self.name} gave {type(other).__name__}; it must return text such as '46'")
+        return Answers.written([str(one).strip() for one in given], asked.batch)

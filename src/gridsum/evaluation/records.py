@@ -60,12 +60,6 @@ class Record:
     commit: str | None
     answers: tuple[str, ...] | None = None
     """What was answered, for the worked examples only."""
-    capped: int | None = None
-    """How many samples the largest number of steps ended; None where it was not counted."""
-    failed: int | None = None
-    """How many samples a function gave no answer to; None for our models."""
-    failure: str | None = None
-    """The first of these, and why."""
     grids: str = NOTHING
     """Which grids it is of (`gridsum.evaluation.evaluate.Grids`), where there are grids to choose."""
     batches: tuple[OnGrid, ...] | None = None
@@ -77,8 +71,6 @@ class Record:
     """In training."""
     training_seconds: float | None = None
     """Of the whole fleet's training, shared out among its runs."""
-    held_out: float | None = None
-    """The share of held-out problems of the training space that it had right when its training ended."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.sequences_right <= self.samples or self.samples == 0:
@@ -113,7 +105,7 @@ def as_line(record: Record) -> str:
     return json.dumps({name: value for name, value in data if value is not None or name not in _OF_BASELINES}) + "\n"
 
 
-_OF_BASELINES = ("given", "parameters", "problems_seen", "training_seconds", "held_out")
+_OF_BASELINES = ("given", "parameters", "problems_seen", "training_seconds")
 
 
 def append(path: str | Path, records: Iterable[Record]) -> None:
