@@ -39,8 +39,7 @@ def test_three_lines(name: str):
     answer = model.solve("58+67")
     assert str(answer) == answer == "125" != "124"
     assert json.loads(json.dumps({"answer": answer})) == {"answer": "125"}
-    assert pickle.loads(pickle.dumps(answer)) == answer
-    assert answer != dataclasses.replace(answer, steps=0)
+    assert vars(pickle.loads(pickle.dumps(answer))) == vars(answer)
     assert int(answer) == 125
     assert answer.correct
     assert [int(one) for one in model.solve(["1+2", " 3 + 4 = "])] == [3, 7]

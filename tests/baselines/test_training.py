@@ -88,8 +88,8 @@ def test_a_problem_is_answered_the_same_beside_longer_ones(name: str):
     """Masks are exact: what a batch has beside it changes no answer, but for the width of the row."""
     network = stacked(small(name, **{"task.terms": (1, 2), "task.digits": (1, 3)}), (0, 1))
     space, short = Space((1, 2), (1, 3)), ("4", "7")
-    alone, _ = answers(network, 2, batch_of([short]), space)
-    beside, _ = answers(network, 2, batch_of([("123", "998"), short]), space)
+    alone, _ = answers(network, batch_of([short]), space)
+    beside, _ = answers(network, batch_of([("123", "998"), short]), space)
     width = min(alone.shape[-1], beside.shape[-1])
     assert torch.equal(alone[:, 0, -width:], beside[:, 1, -width:])
     assert beside.shape[:2] == (2, 2)
@@ -121,7 +121,7 @@ def test_a_problem_of_training_is_asked_as_in_training(name: str, setting: str, 
     wide = Space((1, len(problem)), (1, len(longer[0])))
     for batch, space in (([problem], alone), ([problem], wide), ([problem, longer], wide)):
         with pytest.raises(_Asked):
-            answers(network, 1, batch_of(batch, task=task), space)
+            answers(network, batch_of(batch, task=task), space)
     learnt = network.encode(sample(trained, 1, Stream.of_seeds([0]), task=task), trained, Stream.of_seeds([0]))
     for asked in given:
         assert asked.inputs.keys() == learnt.inputs.keys()
@@ -155,10 +155,10 @@ def test_a_suite_may_hold_what_was_learnt_beside_what_was_not(monkeypatch: pytes
         return encode(batch, space, draws)
 
     monkeypatch.setattr(network, "encode", noted)
-    together, steps = answers(network, 2, whole, space)
+    together, steps = answers(network, whole, space)
     assert rooms == [network.trained_on, space]
     for index in range(4):
-        alone, _ = answers(network, 2, batch_of([tuple(whole.expression(0, index)[:-1].split("+"))]), space)
+        alone, _ = answers(network, batch_of([tuple(whole.expression(0, index)[:-1].split("+"))]), space)
         width = min(alone.shape[-1], together.shape[-1])
         assert torch.equal(alone[:, 0, -width:], together[:, index, -width:])
     assert steps.tolist() == [(7 + 3 + 4 + 3) / 4] * 2
@@ -168,7 +168,7 @@ def test_reading_back_all_at_once_is_writing_digit_by_digit():
     network = stacked(small("position-coupling"), (0, 1))
     space = Space((2, 2), (3, 3))
     batch = sample(space, 4, Stream.of_seeds([1]))
-    read, _ = answers(network, 2, batch, space)
+    read, _ = answers(network, batch, space)
     problem = network.encode(batch, space, None)
     for run in range(2):
         weights = {name: value[run] for name, value in network.named_parameters()}

@@ -42,8 +42,8 @@ def test_every_variant_solves_what_it_was_trained_on(name):
 
 def test_an_answer_does_not_depend_on_what_else_is_asked(base):
     expressions = ["12+34", "99+1", "5", "88+77", "123+4+5"]
-    together = answers(base, *expressions)
-    assert together == [answer for expression in expressions for answer in answers(base, expression)]
+    alone = [answer for expression in expressions for answer in answers(base, expression)]
+    assert list(map(vars, answers(base, *expressions))) == list(map(vars, alone))
 
 
 def test_what_solving_delivers_is_what_is_measured():
@@ -104,7 +104,7 @@ def test_what_is_watched_is_the_computation(base):
     """Every grid with its λ, from before any step on, and the trace is made of them."""
     seen = []
     answer, trace = solve_traced(base, ADD.parse("58+67"), seed=3)
-    assert [answer] == answers(base, "58+67", seed=3, watch=seen.append)
+    assert [vars(answer)] == list(map(vars, answers(base, "58+67", seed=3, watch=seen.append)))
     assert len(seen) == answer.steps + 1
     again = trace_expression(base, ADD.parse("58+67"), answer.steps)
     assert again.halting is not None

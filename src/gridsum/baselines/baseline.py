@@ -14,11 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from gridsum.config.fields import override
-from gridsum.config.paper import ConfigError, OfProblems, TaskConfig, TrainingConfig, described
-from gridsum.config.registry import BASELINES, Trainable, find, read_config
+from gridsum.config.paper import OfProblems, TaskConfig, TrainingConfig, described
+from gridsum.config.registry import Trainable, find, read_config
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
-from gridsum.tasks import PAD
 
 if TYPE_CHECKING:
     from gridsum.baselines.fleet import MappedGradients
@@ -114,21 +113,6 @@ class BaselineNetwork(nn.Module, ABC):
         )
 
 
-def stacked(build: type[BaselineNetwork], config: BaselineConfig, seeds: Sequence[int]) -> BaselineNetwork:
-    """A network with a run for each seed: every parameter leads with the run."""
-    runs = []
-    for seed in seeds:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            runs.append(dict(build(config).named_parameters()))
-    network = build(config)
-    for name, parameter in list(network.named_parameters()):
-        path, _, leaf = name.rpartition(".")
-        rows = torch.stack([run[name].detach() for run in runs]) if runs else parameter.detach()[None][:0]
-        setattr(network.get_submodule(path), leaf, nn.Parameter(rows))
-    return network
-
-
 class Setting(NamedTuple):
     """What a baseline is trained on and how, as changes of its defaults, and what it is given beside results."""
 
@@ -172,7 +156,17 @@ class Baseline(Trainable):
         return override(config, {**self.chosen_setting(config.setting), **named, **(changes or {})})
 
     def build(self, config: BaselineConfig, seeds: Sequence[int]) -> BaselineNetwork:
-        return stacked(self.network, config, seeds)
+        runs = []
+        for seed in seeds:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                runs.append(dict(self.network(config).named_parameters()))
+        network = self.network(config)
+        for name, parameter in list(network.named_parameters()):
+            path, _, leaf = name.rpartition(".")
+            rows = torch.stack([run[name].detach() for run in runs]) if runs else parameter.detach()[None][:0]
+            setattr(network.get_submodule(path), leaf, nn.Parameter(rows))
+        return network
 
     def gradients(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> "MappedGradients":
         from gridsum.baselines.fleet import MappedGradients
@@ -182,7 +176,7 @@ class Baseline(Trainable):
     def answer(self, network: BaselineNetwork, config: BaselineConfig, batch: Batch, draws: Stream) -> Tensor:  # noqa: ARG002
         from gridsum.baselines.fleet import answers
 
-        return answers(network, len(next(network.parameters())), batch, config.space)[0]
+        return answers(network, batch, config.space)[0]
 
     def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
         from gridsum.baselines.fleet import BaselineSubject
@@ -193,8 +187,7 @@ class Baseline(Trainable):
 def find_baseline(name: str) -> Baseline:
     """The baseline of a name."""
     found = find(name)
-    if not isinstance(found, Baseline):
-        raise ConfigError(f"unknown baseline {name!r}; there are {', '.join(BASELINES)}")
+    assert isinstance(found, Baseline)
     return found
 
 
@@ -212,24 +205,3 @@ def schedule(steps: int, batch: int, rate: float, clip: float = 1.0, every: int 
         "training.precision": "tf32",
         "training.checkpoint_epochs": 10,
     }
-
-
-def counted_to_the_blank(targets: Tensor) -> Tensor:
-    """The weight of what is to be written: its symbols count, and the blank that ends them."""
-    before = torch.cat((torch.ones_like(targets[..., :1]), targets[..., :-1]), -1)
-    return (before != PAD).float()
-
-
-def until_blank(predicted: Tensor) -> Tensor:
-    """What is written up to the first blank; the rest is blank."""
-    return torch.where((predicted == PAD).cumsum(-1) > 0, PAD, predicted)
-
-
-def flush_right(written: Tensor) -> Tensor:
-    """Rows with their blanks moved to the left."""
-    return written.gather(-1, (written != PAD).int().argsort(dim=-1, stable=True))
-
-
-def flush_left(written: Tensor) -> Tensor:
-    """Rows with their blanks moved to the right."""
-    return written.gather(-1, (written == PAD).int().argsort(dim=-1, stable=True))

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
-from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, Read, until_blank
-from gridsum.baselines.layout import sized_for, within
+from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, Read
+from gridsum.baselines.layout import sized_for, until_blank, within
 from gridsum.config.registry import GradientSource
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
@@ -84,12 +84,12 @@ class MappedGradients(GradientSource):
 
 
 @torch.no_grad()
-def answers(network: BaselineNetwork, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
+def answers(network: BaselineNetwork, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
     """What every run answers to the problems of one, as rows of columns [R,B,W]; and its mean steps [R].
 
     A problem such as it was trained on is asked as it was in training, whatever others `space` has beside it.
     """
-    known = within(batch, space, network.trained_on)[0]
+    runs, known = len(next(network.parameters())), within(batch, space, network.trained_on)[0]
     found, steps = batch.symbols.new_zeros(runs, len(known), 0), torch.zeros(runs, device=known.device)
     for chosen, room in ((known, network.trained_on), (~known, space)):
         if not bool(chosen.any()):
@@ -157,7 +157,7 @@ class BaselineSubject(Subject):
         return self.model.network.fits(space)
 
     def answer(self, asked: Asked) -> Answers:
-        predicted, steps = answers(self.model.network, len(self.seeds), asked.batch, asked.space)
+        predicted, steps = answers(self.model.network, asked.batch, asked.space)
         return Answers(predicted, steps[:, None].expand(predicted.shape[:2]))
 
     def about(self, run: int) -> dict[str, Any]:  # noqa: ARG002

@@ -12,20 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.baselines.baseline import (
-    Baseline,
-    BaselineConfig,
-    BaselineNetwork,
-    Problem,
-    Read,
-    Setting,
-    counted_to_the_blank,
-    flush_left,
-    flush_right,
-    schedule,
-    until_blank,
-)
+from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import grid_lstm, one_hot
+from gridsum.baselines.layout import counted_to_the_blank, flush_left, flush_right, until_blank
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream

@@ -1,4 +1,4 @@
-"""Where the symbols of a problem stand: in which term, at which place. What baselines are given is made of it."""
+"""Where the symbols of a problem and of its result stand. What baselines are given, and write, is made of it."""
 
 import torch
 from torch import Tensor
@@ -55,3 +55,24 @@ def tape_of(batch: Batch) -> tuple[Tensor, Tensor]:
     length = (symbols != PAD).sum(-1) - 1
     index = length[..., None] - 1 - torch.arange(symbols.shape[-1] - 1, device=symbols.device)
     return torch.where(index >= 0, symbols.gather(-1, index.clamp_min(0)), PAD), length
+
+
+def counted_to_the_blank(targets: Tensor) -> Tensor:
+    """The weight of what is to be written: its symbols count, and the blank that ends them."""
+    before = torch.cat((torch.ones_like(targets[..., :1]), targets[..., :-1]), -1)
+    return (before != PAD).float()
+
+
+def until_blank(predicted: Tensor) -> Tensor:
+    """What is written up to the first blank; the rest is blank."""
+    return torch.where((predicted == PAD).cumsum(-1) > 0, PAD, predicted)
+
+
+def flush_right(written: Tensor) -> Tensor:
+    """Rows with their blanks moved to the left."""
+    return written.gather(-1, (written != PAD).int().argsort(dim=-1, stable=True))
+
+
+def flush_left(written: Tensor) -> Tensor:
+    """Rows with their blanks moved to the right."""
+    return written.gather(-1, (written == PAD).int().argsort(dim=-1, stable=True))

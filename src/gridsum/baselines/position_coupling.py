@@ -11,19 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.baselines.baseline import (
-    Baseline,
-    BaselineConfig,
-    BaselineNetwork,
-    Problem,
-    Read,
-    Setting,
-    counted_to_the_blank,
-    schedule,
-    until_blank,
-)
+from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import Attention, one_hot
-from gridsum.baselines.layout import table_of, terms_of
+from gridsum.baselines.layout import counted_to_the_blank, table_of, terms_of, until_blank
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream

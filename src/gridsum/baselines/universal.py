@@ -11,19 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from gridsum.baselines.baseline import (
-    Baseline,
-    BaselineConfig,
-    BaselineNetwork,
-    Problem,
-    Read,
-    Setting,
-    counted_to_the_blank,
-    schedule,
-    until_blank,
-)
+from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import Attention, dropped, one_hot, pondered
-from gridsum.baselines.layout import tape_of
+from gridsum.baselines.layout import counted_to_the_blank, tape_of, until_blank
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream

@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 from gridsum.tasks import Task
 
-DESCRIBED = ("expression", "answer", "expected", "correct", "steps", "halting", "placement", "capped", "model")
-"""What is told of an answer."""
 HaltingRule = Literal["sampled", "median", "fixed"]
 HALTING_RULES: dict[str, dict[HaltingRule, str]] = {
     "ponder": {
@@ -59,15 +57,6 @@ class Answer(str):
     def __new__(cls, expression: str, answer: str, *_: Any, **__: Any) -> "Answer":  # noqa: ARG004
         return super().__new__(cls, answer)
 
-    def __eq__(self, other: object) -> bool:
-        """As text; two answers are equal if they came about alike, too."""
-        return astuple(self) == astuple(other) if isinstance(other, Answer) else self.answer == other
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Answer, astuple(self)
 
@@ -77,7 +66,8 @@ class Answer(str):
 
     def described(self, model: str) -> dict[str, Any]:
         """As JSON holds it, with the name of the model that gave it."""
-        return {name: getattr(self, name) for name in DESCRIBED[:-1]} | {"model": model}
+        told = ("expression", "answer", "expected", "correct", "steps", "halting", "placement", "capped")
+        return {name: getattr(self, name) for name in told} | {"model": model}
 
     def __int__(self) -> int:
         return int(self.answer, self.base)

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -124,12 +125,10 @@ def check_file(path: str | Path) -> None:
     path = Path(path)
     if not path.is_file() or not path.read_bytes().strip(b"\0 \n"):
         return  # yet to be made, empty, or a pipe
-    try:
-        first = next(_records(path), None)
-    except (LineError, RecordError):
-        first = None
-    if first is None:
-        raise RecordError(f"{path} does not begin with a record, so none is added to it; name another file")
+    with suppress(LineError, RecordError):
+        if next(_records(path), None) is not None:
+            return
+    raise RecordError(f"{path} does not begin with a record, so none is added to it; name another file")
 
 
 def read(paths: Iterable[str | Path]) -> list[Record]:
