@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from gridsum.automaton.rule import LearnedRule
-from gridsum.config.exact import PROVABLE, RuleConfig
-from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load
 from gridsum.ops.placement.plain import NLP, NOP
 
@@ -25,7 +22,6 @@ def script(name: str) -> Any:
 
 
 check = script("check")
-neighbourhood = script("neighbourhood")
 
 
 def test_what_lies_above_its_bound_is_named():
@@ -51,23 +47,6 @@ def test_a_training_step_is_measured_kept_and_profiled(tmp_path, monkeypatch, ca
     assert "aten::mm" in printed
     (record,) = json.loads((tmp_path / "step.json").read_text())["records"]
     assert record["recurrent_steps"] > 0
-
-
-def test_a_narrowed_network_is_the_same_where_the_deleted_neighbour_is_not_looked_at():
-    """On one row nothing stands above; outside the grid a key is 0, so its score must be far below the others'."""
-    config = RuleConfig(bits=4, width=8, hidden=8, placement_hidden=8, groups=2, neighbours="above left right below")
-    network = RuleNetwork(config, [3])
-    with torch.no_grad():
-        network.looking.projection[:, 0] = 0.0  # every cell asks the same
-        network.looking.relative[:, 0] = -1e3 * network.looking.query.sign()
-    narrow = neighbourhood.narrowed(network, PROVABLE)
-    assert narrow.config.positions == PROVABLE
-    x, state = torch.randint(0, 12, (6, 1, 5)), torch.randint(0, 16, (6, 1, 5))
-    wide = neighbourhood.Wide(network, narrow)
-    assert torch.equal(wide.step(x, state), LearnedRule(narrow).step(x, state))
-    with torch.no_grad():
-        network.looking.relative[:, 0] *= -1
-    assert not torch.equal(wide.step(x, state), LearnedRule(narrow).step(x, state))
 
 
 def test_what_leaks_is_what_the_most_probable_action_does_not_get():

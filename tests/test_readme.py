@@ -87,11 +87,6 @@ def test_the_campaigns_commands_work(
     assert "0 differs" in capsys.readouterr().err
 
 
-def test_the_demo_has_models_that_exist():
-    named = re.findall(r"--model ((?:\w[\w-]* )+)", (ROOT / "Makefile").read_text())
-    assert {"base"} <= {name for names in named for name in names.split()} <= {*MODELS, "$"}
-
-
 def test_the_table_is_what_the_records_and_the_paper_say(capsys: pytest.CaptureFixture[str]):
     (command,) = re.findall(r"`gridsum (table comparison --records [^`]*)`", README)
     assert main(shlex.split(command)) == 0

@@ -3,6 +3,7 @@
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from gridsum.baselines.fleet import answers
 from gridsum.cli import main
 from gridsum.config.fields import override
 from gridsum.config.registry import BASELINES
-from gridsum.data.problems import Batch, Space, batch_of, sample
+from gridsum.data.problems import Space, batch_of, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.records import append
 from gridsum.evaluation.tables import TABLES
@@ -95,10 +96,6 @@ def test_a_problem_is_answered_the_same_beside_longer_ones(name: str):
     assert beside.shape[:2] == (2, 2)
 
 
-class _Asked(Exception):
-    """It has been given something, and that is enough."""
-
-
 @pytest.mark.parametrize("setting", ["native", "matched"])
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_problem_of_training_is_asked_as_in_training(name: str, setting: str, monkeypatch: pytest.MonkeyPatch):
@@ -109,23 +106,23 @@ def test_a_problem_of_training_is_asked_as_in_training(name: str, setting: str, 
     assert pickle.loads(pickle.dumps(config)) == config, "it is sent to other processes"
     task, digits = config.task.task, sum(trained.digits) // 2
     problem = tuple(str(1 + place % (task.alphabet.base - 1)) * digits for place in range(trained.terms[0]))
-    given: list[Problem] = []
+    given, encode = list[Problem](), network.encode
 
-    def ask(network: BaselineNetwork, problem: Problem, written: torch.Tensor) -> None:  # noqa: ARG001
-        given.append(problem)
-        raise _Asked
+    def asked(*what: Any) -> None:
+        given.append(encode(*what))
+        raise InterruptedError  # it has been given something, and that is enough
 
-    monkeypatch.setattr("gridsum.baselines.fleet._asked", ask)
+    monkeypatch.setattr(network, "encode", asked)
     longer = ("1" * (trained.digits[1] + 3),) * trained.terms[0]
     alone = Space((len(problem), len(problem)), (digits, digits))
     wide = Space((1, len(problem)), (1, len(longer[0])))
     for batch, space in (([problem], alone), ([problem], wide), ([problem, longer], wide)):
-        with pytest.raises(_Asked):
+        with pytest.raises(InterruptedError):
             answers(network, batch_of(batch, task=task), space)
-    learnt = network.encode(sample(trained, 1, Stream.of_seeds([0]), task=task), trained, Stream.of_seeds([0]))
-    for asked in given:
-        assert asked.inputs.keys() == learnt.inputs.keys()
-        for key, value in asked.inputs.items():
+    learnt = encode(sample(trained, 1, Stream.of_seeds([0]), task=task), trained, Stream.of_seeds([0]))
+    for problem in given:
+        assert problem.inputs.keys() == learnt.inputs.keys()
+        for key, value in problem.inputs.items():
             assert value.shape == learnt.inputs[key].shape, key
             assert torch.equal(value, given[0].inputs[key]), key
 
@@ -149,12 +146,9 @@ def test_a_suite_may_hold_what_was_learnt_beside_what_was_not(monkeypatch: pytes
     network = stacked(small("dngpu"), (0, 1))
     space, rooms = Space((1, 2), (1, 3)), []
     whole, encode = batch_of([("123", "998"), ("4", "7"), ("25", "5"), ("8", "9")]), network.encode
-
-    def noted(batch: Batch, space: Space, draws: None) -> Problem:
-        rooms.append(space)
-        return encode(batch, space, draws)
-
-    monkeypatch.setattr(network, "encode", noted)
+    monkeypatch.setattr(
+        network, "encode", lambda batch, space, draws: rooms.append(space) or encode(batch, space, draws)
+    )
     together, steps = answers(network, whole, space)
     assert rooms == [network.trained_on, space]
     for index in range(4):
@@ -197,12 +191,8 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     shape = [f"--{key}={value}" for key, value in SMALL["position-coupling"].items()]
     size = ["--training.epochs=1", "--training.steps_per_epoch=1", "--training.batch=4"]
     common = ["--device", "cpu", "--task.terms", "1,2", "--task.digits", "1,2"]
-    assert (
-        main(
-            ["train", "--variant", "position-coupling", "--out", str(folder), "--seeds", "0-1", *shape, *size, *common]
-        )
-        == 0
-    )
+    train_it = ["train", "--variant", "position-coupling", "--out", str(folder), "--seeds", "0-1"]
+    assert main([*train_it, *shape, *size, *common]) == 0
     assert main(["train", "--resume", "--out", str(folder), "--training.epochs=2", "--device", "cpu"]) == 0
     asked = ["--suite", "2x2", "2x100", "--samples", "4", "--device", "cpu"]
     assert main(["evaluate", "--model", str(folder), *asked, "--out", str(records)]) == 0
@@ -267,12 +257,9 @@ def test_the_curves_of_baselines_are_drawn(tmp_path: Path):
         for seed, right in ((0, 64), (1, 640), (2, 320))
         for suite in ("2x15", "2x100", "4x5", "10x5")
     ]
-    found = curves(records)
-    assert [(curve.name, curve.setting, curve.axis) for curve in found] == [
-        ("dngpu", "matched", "digits"),
-        ("lstm-act", "native", "digits"),
-        ("dngpu", "matched", "terms"),
-        ("lstm-act", "native", "terms"),
+    found, both = curves(records), (("dngpu", "matched"), ("lstm-act", "native"))
+    assert [((curve.name, curve.setting), curve.axis) for curve in found] == [
+        (one, axis) for axis in ("digits", "terms") for one in both
     ]
     assert all(curve.is_baseline for curve in found)
     ours = curves([make_record(suite=suite) for suite in ("2x15", "2x100")])

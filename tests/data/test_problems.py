@@ -43,14 +43,6 @@ def test_no_space(told, texts):
             Space.parse(text)
 
 
-@pytest.mark.parametrize("space", ["2x100", "[1,3]x[90,120]", "101x1", "120x2"])
-def test_large_problems_are_solved(space):
-    batch = sample(Space.parse(space), 3, Stream.of_seeds([5]))
-    for problem in range(3):
-        terms = ADD.parse(batch.expression(0, problem))
-        assert ADD.decode(batch.targets[0, problem].tolist()) == str(sum(map(int, terms)))
-
-
 def test_problems_are_uniform():
     batch = sample(Space((2, 5), (3, 6)), 4000, Stream.of_seeds([1]))
     problems = [ADD.parse(batch.expression(0, problem)) for problem in range(4000)]

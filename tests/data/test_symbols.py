@@ -15,7 +15,7 @@ blanks = st.sampled_from(["", " ", "  ", "\t", "\n"])
 
 
 def test_alphabet_is_the_paper_s():
-    assert ADD.alphabet.symbols == (" ", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=")
+    assert ADD.alphabet.symbols == tuple(" 0123456789+=")
     codes = (PAD, FIRST_DIGIT, ADD.alphabet.sign_symbol, ADD.alphabet.equals_symbol)
     assert [ADD.alphabet.symbols[code] for code in codes] == [" ", "0", "+", "="]
 
