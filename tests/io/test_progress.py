@@ -2,7 +2,6 @@
 
 import fcntl
 import io
-import json
 import os
 import pty
 import re
@@ -10,15 +9,11 @@ import struct
 import subprocess
 import sys
 import termios
-from pathlib import Path
 
 import pytest
 
 from gridsum.io import progress as progress_module
 from gridsum.io.progress import Lines, progress
-from gridsum.training.exact import EXACT
-
-RECORDS = Path(__file__).parents[2] / "benchmarks" / "records"
 
 
 @pytest.fixture
@@ -33,14 +28,14 @@ def test_the_time_left_is_that_of_the_mean_pace(clock: list[float]):
     stream = io.StringIO()
     lines = Lines(stream)
     lines.update("epoch", 11, 110)
-    for seconds, done, news in ((100, 21, None), (36000, 22, None), (1, 110, "loss 1")):
+    for seconds, done, news in ((100, 21, None), (10000, 22, None), (1, 110, "loss 1")):
         clock[0] += seconds
         lines.update("epoch", done, 110, news)
     lines.update("other:", 5, 10, unit="problems")
     assert stream.getvalue().splitlines() == [
         "epoch 11 of 110",  # one update has no pace
         "epoch 21 of 110  0:14:50 left",
-        "epoch 22 of 110  80:13:20 left",
+        "epoch 22 of 110  22:26:40 left",
         "epoch 110 of 110  loss 1",
         "other: 5 of 10 problems",  # other work has a pace and news of its own
     ]
@@ -57,34 +52,6 @@ def test_lines_come_at_once_then_more_and_more_rarely(clock: list[float]):
     assert (first, second) == ("training step 1 of 1000", "training step 3 of 1000  1:06:28 left")
     assert len(rest) < 15
     assert re.fullmatch(r"training step \d+ of 1000  0:\d\d:\d\d left  epoch \d+: loss 1", rest[-1])
-
-
-def test_the_time_left_is_that_of_all_the_work(clock: list[float]):
-    """Consolidation takes as long as 40 of 100 steps of a second each; what is expected of it counts down."""
-    stream, trained = io.StringIO(), 100 / 140
-    lines = Lines(stream)
-    for step in range(101):
-        lines.update("training step", step, 100, part=(0, trained))
-        clock[0] += 1
-    assert "training step 15 of 100  0:02:05 left" in stream.getvalue()
-    clock[0] += 19
-    lines.update("consolidation:", 0, 2, "seed 0: looking", "runs", (trained, 1))
-    assert lines.time() == "  0:00:20 left"
-    clock[0] += 40
-    lines.update("consolidation:", 1, 2, None, "runs", (trained, 1))
-    assert lines.time() == "  0:00:27 left", "160 s for six sevenths"
-    clock[0] += 40
-    assert lines.time() == "  0:03:20 so far", "it takes longer than expected"
-
-
-def test_how_long_consolidation_takes_is_measured():
-    """As a share of the training before it, in every record that has both times."""
-    small = json.loads((RECORDS / "discover-2026-11-17.json").read_text())
-    whole = json.loads((RECORDS / "exact-seeds-2026-11-18.json").read_text())["fresh"]
-    shares = [(small["seconds"] - small["phases_seconds"]) / small["phases_seconds"]]
-    for group in (group for group in whole if group["seconds"] is not None):
-        shares.append(group["consolidation_seconds"] / (group["seconds"] - group["consolidation_seconds"]))
-    assert EXACT.finish_share == pytest.approx(sum(shares) / len(shares), abs=0.02)
 
 
 _TRAINING = """
@@ -126,12 +93,11 @@ def test_in_a_terminal_step_and_time_left_stay_visible(columns: int):
     lines = re.split(r"[\r\n]+", drawn)
     assert max(map(len, lines)) <= columns
     steps = [line for line in lines if line.startswith("training step")]
-    assert re.fullmatch(r"training step( ━+)? 100\d of 5100  0:0\d:\d\d left", steps[-1]), steps[-1]
-    assert ("━" in steps[-1]) == (columns > 48)
+    assert re.fullmatch(r"training step [━╸╺ ]+ 100\d of 5100 0:0\d:\d\d", steps[-1]), steps[-1]
     told = "".join(lines).replace(" ", "")
     assert _NEWS.replace(" ", "") in told
     assert "gridsum: [note]" in lines
-    assert any(re.search(r"^SASA on.* 7 of 640 problems +0:00:00 so far$", line) for line in lines)
+    assert any(re.search(r"^SASA on.* 7 of 640 problems +-:--:--$", line) for line in lines)
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -4,7 +4,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import accumulate, pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -115,17 +115,10 @@ def evaluate(
     ruled = next((subject.name for subject in subjects if isinstance(subject, RuleSubject)), None)
     if ruled is not None and halting is not None:
         raise ModelError(f"{ruled} always halts at a fixed point; leave out halting")
-    pairs = list(product(subjects, chosen))
-    # Each pair takes about as long as its grids have cells.
-    cells = [
-        len(subject.seeds) * suite.size(samples) * (suite.space.terms[1] + 1) * suite.space.digits[1]
-        for subject, suite in pairs
-    ]
-    ends = [end / sum(cells) for end in accumulate(cells, initial=0)]
     records: list[Record] = []
     with progress(quiet) as shown:
-        for (subject, suite), part in zip(pairs, pairwise(ends), strict=True):
-            heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems", part=part)
+        for subject, suite in product(subjects, chosen):
+            heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems")
             found = evaluate_one(subject, suite, samples, seed, commit, heard)
             if not found:
                 shown.note(f"{suite.name} is left out: its numbers are too long for this baseline")

@@ -90,8 +90,6 @@ class Trainable(ABC):
     """The fields that may be asked for otherwise on resuming."""
     outcome: str = ""
     """The file of a run's folder that keeps what `finish` came to; empty where nothing is done after training."""
-    finish_share: float = 0.0
-    """How long `finish` takes, about, as a share of the training."""
     solves: bool = True
     """Whether `gridsum solve` can ask it a problem that someone writes; evaluating can always."""
     has_rule: bool = False

@@ -1,16 +1,13 @@
-"""How far a long piece of work has come: a moving line in a terminal, a line now and then elsewhere.
-
-The time left is that of all the work, from its mean pace since it was first heard of.
-"""
+"""How far a long piece of work has come: a moving line in a terminal, a line now and then elsewhere."""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, TextIO
 
 _FIRST_WAIT, _LONGEST_WAIT = 5.0, 60.0
-_SHORTEST_BAR, _LONGEST_BAR = 8, 30
 
 
 @contextmanager
@@ -29,73 +26,38 @@ def progress(quiet: bool = False) -> "Iterator[Progress]":
 
 
 class Progress:
-    """How far work has come, in words. This one says nothing."""
+    """Hears how far work has come. This one says nothing."""
 
-    def __init__(self) -> None:
-        self.label, self.news, self.count = "", "", ""
-        self.share = self.label_share = 0.0
-        """How much of the whole is done, and of what the label names."""
-        self.begun: tuple[float, float] | None = None
-        """When the whole was first heard of, and how much was done then: starting up is not part of its pace."""
-        self.until: float | None = None
-
-    def update(
-        self,
-        label: str,
-        done: int,
-        total: int,
-        news: str | None = None,
-        unit: str = "",
-        part: tuple[float, float] = (0.0, 1.0),
-    ) -> None:
-        """`part` says from where to where in the whole work these `total` lie; `news` stay until there are others, or
-        another label."""
-        now, before = time.monotonic(), self.share
-        kept = self.news if label == self.label else ""
-        self.news = kept if news is None else news
-        self.label, self.label_share, self.count = label, done / max(1, total), f"{done} of {total} {unit}".rstrip()
-        self.share = part[0] + (part[1] - part[0]) * self.label_share
-        if self.begun is None or self.share < before:  # other work
-            self.begun, self.until = (now, self.share), None
-        since, start = self.begun
-        if start < self.share != before:
-            self.until = now + (now - since) / (self.share - start) * (1 - self.share)
+    def update(self, label: str, done: int, total: int, news: str | None = None, unit: str = "") -> None:
+        """So much of what the label names is done. News stay until there are others, or another label."""
 
     def note(self, text: str) -> None:
         """A line that stays, for the person."""
-
-    def time(self) -> str:
-        """The time left; how long it has taken so far, while nobody can tell."""
-        now = time.monotonic()
-        if self.until is not None and now <= self.until:
-            return f"  {_clock(self.until - now)} left"
-        return f"  {_clock(now - self.begun[0])} so far" if self.begun else ""
 
 
 SILENT = Progress()
 
 
-def _clock(seconds: float) -> str:
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
-
-
 class Lines(Progress):
     """A line for the beginning and the end of what a label names, and in between after twice as long each time, up to
-    a line a minute."""
+    a line a minute. The time left is at the mean pace since the label was first heard of."""
 
     def __init__(self, stream: TextIO) -> None:
-        super().__init__()
         self._stream, self._written, self._wait = stream, 0.0, _FIRST_WAIT
+        self._label, self._news, self._begun, self._first = "", "", 0.0, 0
 
-    def update(self, label: str, done: int, total: int, *others: Any, **more: Any) -> None:
-        edge, now = label != self.label or done == total, time.monotonic()
-        super().update(label, done, total, *others, **more)
+    def update(self, label: str, done: int, total: int, news: str | None = None, unit: str = "") -> None:
+        now, edge = time.monotonic(), label != self._label or done == total
+        if label != self._label:
+            self._label, self._news, self._begun, self._first = label, "", now, done
+        self._news = self._news if news is None else news
         if edge or now - self._written >= self._wait:
             self._wait = self._wait if edge else min(_LONGEST_WAIT, 2 * self._wait)
             self._written = now
-            told = "" if self.share == 1 or self.until is None else self.time()
-            self._write(f"{label} {self.count}{told}" + (f"  {self.news}" if self.news else ""))
+            left = (now - self._begun) / max(1, done - self._first) * (total - done)
+            told = f"{label} {done} of {total} {unit}".rstrip()
+            told += f"  {timedelta(seconds=round(left))} left" if left else ""
+            self._write(f"{told}  {self._news}" if self._news else told)
 
     def note(self, text: str) -> None:
         self._write(f"gridsum: {text}")
@@ -109,25 +71,28 @@ class Bar(Progress):
     """A line with how much is done and the time left, whatever the width; below it the news."""
 
     def __init__(self, console: Any) -> None:
+        from rich.console import Group
         from rich.live import Live
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+        from rich.table import Column
+        from rich.text import Text
 
-        super().__init__()
-        self._console = console
-        self.live = Live(get_renderable=self.drawn, console=console, transient=True, vertical_overflow="crop")
+        label = TextColumn("{task.description}", markup=False, table_column=Column())  # folded where there is no room
+        parts = (label, BarColumn(None), TextColumn("{task.fields[count]}"), TimeRemainingColumn())
+        self._console, self._label, self._news = console, "", Text()
+        self._bars = Bars(*parts, console=console, speed_estimate_period=float("inf"))
+        self._task = self._bars.add_task("", count="", visible=False)
+        both = Group(self._bars, self._news)
+        self.live = Live(both, console=console, transient=True, vertical_overflow="crop")
+
+    def update(self, label: str, done: int, total: int, news: str | None = None, unit: str = "") -> None:
+        if label != self._label:
+            self._label, news = label, news or ""
+            self._bars.reset(self._task, description=label, visible=True)
+        self._bars.update(self._task, completed=done, total=total, count=f"{done} of {total} {unit}".rstrip())
+        if news is not None:
+            self._news.plain = news
 
     def note(self, text: str) -> None:
         self._console.print(f"gridsum: {text}", markup=False)
-
-    def drawn(self) -> Any:
-        from rich.text import Text
-
-        end = f" {self.count}{self.time()}" if self.label else ""
-        room = self._console.width - 1 - len(end)
-        label = self.label if len(self.label) <= room else self.label[: max(0, room - 1)] + "…"
-        bar = min(_LONGEST_BAR, room - len(label) - 1)
-        line = Text(label, overflow="ellipsis", no_wrap=True)
-        if bar >= _SHORTEST_BAR and self.label:
-            full = int(bar * self.label_share)
-            line.append(" " + "━" * full, "cyan").append("━" * (bar - full), "dim")
-        line.append(end)
-        return Text("\n").join([line, Text(self.news)] if self.news else [line])

@@ -130,7 +130,6 @@ class Exact(Trainable):
     settings = MappingProxyType({"small": SMALL})
     may_change = "consolidation.*"
     outcome = "proof.json"
-    finish_share = 0.4  # measured, see tests/io/test_progress.py
     has_rule = True
 
     def configure(

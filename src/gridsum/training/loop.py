@@ -112,14 +112,14 @@ def train(
         shown.note(f"{label}{text}")
 
     with locked(folder, warn):
-        precision, share = served(config.training.precision, device), 1 / (1 + kind.finish_share)
+        precision = served(config.training.precision, device)
         with set_for_training(device, precision):
             fleet = Fleet(config, tuple(seeds), device)
             _prepare(fleet, folder, resume, start, warn)
             warn(f"{what}, in {precision} on {describe(device).split(';')[0]}")
-            _train(fleet, folder, warn, partial(shown.update, f"{label}training step", part=(0.0, share)))
+            _train(fleet, folder, warn, partial(shown.update, f"{label}training step"))
         with set_for_training(device, "fp32"):  # what comes after is done in the precision of solving
-            return _finish(fleet, folder, partial(shown.update, f"{label}consolidation:", unit="runs", part=(share, 1)))
+            return _finish(fleet, folder, partial(shown.update, f"{label}consolidation:", unit="runs"))
 
 
 def _in_precision(config: Any, device: torch.device) -> Any:
