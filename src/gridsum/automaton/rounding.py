@@ -11,6 +11,7 @@ so of TF32 and bfloat16 nothing is said.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -53,10 +54,6 @@ class Box:
     middle: Tensor
     off: Tensor
 
-    @classmethod
-    def exactly(cls, middle: Tensor) -> "Box":
-        return cls(middle, torch.zeros_like(middle))
-
     @property
     def size(self) -> Tensor:
         return self.middle.abs() + self.off
@@ -64,41 +61,33 @@ class Box:
     def rows(self, which: Tensor) -> "Box":
         return Box(self.middle[which], self.off[which])
 
-    def further(self, by: Tensor) -> "Box":
-        return Box(self.middle, (self.off + by) * _OUTWARD)
+    def further(self, by: Tensor) -> Self:
+        return type(self)(self.middle, (self.off + by) * _OUTWARD)
 
-    def __add__(self, other: "Box") -> "Box":
-        plain = Box(self.middle + other.middle, self.off + other.off)
+    def __add__(self, other: Self) -> Self:
+        plain = type(self)(self.middle + other.middle, self.off + other.off)
         return plain.further(_UNIT * plain.size)
 
-    def __mul__(self, other: "Box") -> "Box":
-        plain = Box(self.middle * other.middle, self.size * other.size - self.middle.abs() * other.middle.abs())
-        return plain.further(_UNIT * plain.size)
+    def silu(self) -> Self:
+        plain = type(self)(F.silu(self.middle), _SLOPE * self.off)
+        return plain.further(3 * _FUNCTION * plain.size)
 
-    def __matmul__(self, other: "Box") -> "Box":
-        """Of a matrix [in,out]; its zeros make no sum longer."""
-        rounding = _gamma(int((other.middle != 0).sum(0).max()))
-        off = (self.off + rounding * self.size) @ other.size + self.middle.abs() @ other.off
-        return Box(self.middle @ other.middle, off * _OUTWARD)
+    def layer(self, weight: Tensor, bias: Tensor) -> Self:
+        """Zeros of the weight make no sum longer."""
+        plain = type(self)(self.middle @ weight + bias, self.off @ weight.abs())
+        return plain.further(_gamma(int((weight != 0).sum(0).max())) * (self.size @ weight.abs() + bias.abs()))
 
 
-@dataclass(frozen=True)
-class Ball:
+class Ball(Box):
     """Vectors [...,E], and how far each can be off [...], as the length of a difference."""
-
-    middle: Tensor
-    off: Tensor
 
     @property
     def size(self) -> Tensor:
         return self.middle.norm(dim=-1) + self.off
 
-    def further(self, by: Tensor) -> "Ball":
-        return Ball(self.middle, (self.off + by) * _OUTWARD)
-
-    def __add__(self, other: "Ball") -> "Ball":
-        plain = Ball(self.middle + other.middle, self.off + other.off)
-        return plain.further(_UNIT * plain.size)
+    def layer(self, weight: Tensor, bias: Tensor) -> Self:
+        plain = type(self)(self.middle @ weight + bias, torch.linalg.matrix_norm(weight, 2) * self.off)
+        return plain.further(_gamma(len(weight)) * (self.size * weight.norm() + bias.norm()))
 
 
 def _gamma(terms: int) -> float:
@@ -106,46 +95,25 @@ def _gamma(terms: int) -> float:
     return (terms + 2) * _UNIT / (1 - (terms + 2) * _UNIT)
 
 
-def product(x: Box, matrix: Box, bias: Box) -> Box:
-    """x times a matrix, plus a bias, which may be the first of the sum."""
-    return (x @ matrix + bias).further(_gamma(len(matrix.middle)) * bias.size)
-
-
-def _layer(linear: torch.nn.Module, x: Box) -> Box:
-    return product(x, *(Box.exactly(linear.get_parameter(name)[0]) for name in ("weight", "bias")))
-
-
-def _layer_of_ball(linear: torch.nn.Module, x: Ball) -> Ball:
-    weight, bias = (linear.get_parameter(name)[0] for name in ("weight", "bias"))
-    plain = Ball(x.middle @ weight + bias, torch.linalg.matrix_norm(weight, 2) * x.off)
-    return plain.further(_gamma(len(weight)) * (x.size * weight.norm() + bias.norm()))
+def score(query: Box, key: Box, relative: Tensor) -> Box:
+    beside = key + Box(relative, torch.zeros_like(relative))
+    plain = Box(query.middle * beside.middle, query.off * beside.size + query.middle.abs() * beside.off)
+    return plain.further(_UNIT * plain.size)
 
 
 def attend(scores: Sequence[Box], values: Sequence[Box]) -> Box:
-    """Σ softmax(score) · value over places. A share grows with its own score and falls with the others."""
-    plain = torch.stack([score.middle for score in scores]).softmax(0)
-    top = torch.stack([score.middle + score.off for score in scores]).amax(0)
-    far = [top - score.middle + score.off for score in scores]
-    together = (plain * torch.stack(far)).sum(0)
-    terms = []
-    for k, (score, share, value) in enumerate(zip(scores, plain, values, strict=True)):
-        others = [other for j, other in enumerate(scores) if j != k]
-        low, high = (
-            1 / (1 + sum(((o.middle + sign * o.off) - (score.middle - sign * score.off)).exp() for o in others))
-            for sign in (1, -1)
-        )
-        # exp of a rounded difference, over a rounded sum of such
-        rounding = high * (2 * _UNIT * (far[k] + together) + 4 * _FUNCTION)
-        terms.append(Box(share, torch.maximum(high - share, share - low) + rounding) * value)
-    middle, off, size = (
-        torch.stack([getattr(term, part) for term in terms]).sum(0) for part in ("middle", "off", "size")
-    )
-    return Box(middle, off).further(_gamma(len(terms)) * size)
+    """Σ softmax(score) · value over places.
 
-
-def silu(x: Ball) -> Ball:
-    plain = Ball(F.silu(x.middle), _SLOPE * x.off)
-    return plain.further(3 * _FUNCTION * plain.size)
+    By its derivative, the sum moves with a score by share · (1 − share) · how far the values lie apart, at most; shares
+    that move themselves make this larger by less than `growth`. A share is exp of a rounded difference, over a rounded
+    sum of such: off by (far + 27) u of itself, and so with its product and the sum by less than (far + 50) u.
+    """
+    plain, wrong = (torch.stack([getattr(one, part) for one in scores]) for part in ("middle", "off"))
+    held, off, size = (torch.stack([getattr(one, part) for one in values]) for part in ("middle", "off", "size"))
+    share, growth = plain.softmax(0), (4 * wrong.max()).exp()
+    moved = (1 - share) * wrong * (held.amax(0) - held.amin(0))
+    rounding = _UNIT * (plain.amax(0) - plain + 50) * size
+    return Box((share * held).sum(0), growth * (share * (moved + off + rounding)).sum(0) * _OUTWARD)
 
 
 def layer_norm(x: Ball, norm: torch.nn.Module) -> Ball:
@@ -154,7 +122,7 @@ def layer_norm(x: Ball, norm: torch.nn.Module) -> Ball:
     The variance may be computed as the mean of d², or as that of x² less the square of the mean, or on the way.
     """
     features = x.middle.shape[-1]
-    weight, bias = (norm.get_parameter(name)[0] for name in ("weight", "bias"))
+    weight, bias = _parameters(norm)
     rounding = _gamma(features + 2)
     apart = Ball(x.middle - x.middle.mean(-1, keepdim=True), x.off).further(2 * rounding * x.size)
     shortest = (apart.middle.norm(dim=-1) - apart.off).clamp(min=0)
@@ -170,54 +138,58 @@ def layer_norm(x: Ball, norm: torch.nn.Module) -> Ball:
     return made.further(4 * _UNIT * (normed.size * weight.abs().max() + bias.norm()))
 
 
+def _parameters(module: torch.nn.Module) -> tuple[Tensor, Tensor]:
+    """Weight and bias of the only run."""
+    return module.get_parameter("weight")[0], module.get_parameter("bias")[0]
+
+
 class Enclosed:
     """The step of a network of one run, in float64."""
 
     def __init__(self, rule: LearnedRule) -> None:
         self.rule, self.network, looking = rule, rule.network, rule.network.looking
         to_query, to_key, to_value = block_matrix(looking.projection)[0].chunk(3, -1)
-        self.cell = _layer(self.network.own, Box.exactly(rule.vectors()[0]))
-        self.query = product(self.cell, Box.exactly(to_query), Box.exactly(looking.query[0]))
+        symbols, nothing = rule.vectors()[0], to_key.new_zeros(len(to_key))
+        self.cell = Box(symbols, torch.zeros_like(symbols)).layer(*_parameters(self.network.own))
+        self.query = self.cell.layer(to_query, looking.query[0])
+        keys, values = self.through_view(to_key, nothing), self.through_view(to_value, nothing)
         self.keys, self.values = (
-            Box(F.pad(shown.middle, (0, 0, 0, 1)), F.pad(shown.off, (0, 0, 0, 1)))
-            for shown in (self.through_view(to_key), self.through_view(to_value))
+            Box(F.pad(shown.middle, (0, 0, 0, 1)), F.pad(shown.off, (0, 0, 0, 1))) for shown in (keys, values)
         )
 
-    def through_view(self, matrix: Tensor) -> Box:
-        """What another matrix makes of the view of each state. Either product may be computed first."""
-        view, patterns, after = self.network.view, Box.exactly(self.rule.patterns), Box.exactly(matrix)
-        one = _layer(view, patterns) @ after
-        other = product(patterns, Box.exactly(view.weight[0]) @ after, Box.exactly(view.bias) @ after)
-        return Box(one.middle, torch.maximum(one.off, other.off)).further((one.middle - other.middle).abs())
+    def through_view(self, weight: Tensor, bias: Tensor) -> Box:
+        """What another layer makes of the view of each state. Either product may be computed first."""
+        (view, first), patterns = _parameters(self.network.view), self.rule.patterns
+        size = (patterns.abs() @ view.abs() + first.abs()) @ weight.abs() + bias.abs()
+        return Box((patterns @ view + first) @ weight + bias, _gamma(len(view) + len(weight) + 1) * size)
 
     def logits(self, x: Tensor, contexts: Tensor) -> Box:
         """Of symbols x [N] and contexts [N,3]: left, right, below."""
         network, transition, query = self.network, self.network.transition, self.query.rows(x)
         seen = [contexts[:, PROVABLE.index(name)] for name in network.config.positions]
         places = zip(seen, network.looking.relative[0], strict=True)
-        scores = [query * (self.keys.rows(state) + Box.exactly(relative)) for state, relative in places]
+        scores = [score(query, self.keys.rows(state), relative) for state, relative in places]
         attended = self.cell.rows(x) + attend(scores, [self.values.rows(state) for state in seen])
         between = layer_norm(Ball(attended.middle, attended.off.norm(dim=-1)), transition.norm_attention)
-        made = between
-        for index, layer in enumerate(transition.feed_forward.layers):
-            made = _layer_of_ball(layer, silu(made) if index else made)
+        first, *others = transition.feed_forward.layers
+        made = between.layer(*_parameters(first))
+        for layer in others:
+            made = made.silu().layer(*_parameters(layer))
         last = layer_norm(between + made, transition.norm_feed_forward)
-        weight, bias = network.logits.weight[0], network.logits.bias[0]
+        weight, bias = _parameters(network.logits)
         rounding = _gamma(len(weight) + 1)
         off = (last.off + rounding * last.size)[:, None] * weight.norm(dim=0) + rounding * bias.abs()
         return Box(SHARPNESS * (last.middle @ weight + bias), SHARPNESS * off * _OUTWARD)
 
     def readings(self) -> Box:
         """The logits over Σ of each state."""
-        matrix, bias = self.network.reading.weight[0], Box.exactly(self.network.reading.bias[0])
-        return (self.through_view(matrix) + bias).further(_gamma(len(matrix)) * bias.size)
+        return self.through_view(*_parameters(self.network.reading))
 
     def actions(self) -> Box:
         """The logits of the actions of each symbol."""
-        first, second = self.network.placement.encoder.layers
-        hidden = _layer(first, Box.exactly(self.network.vectors()[0]))
-        smooth = Box(F.silu(hidden.middle), _SLOPE * hidden.off)
-        return _layer(second, smooth.further(3 * _FUNCTION * smooth.size))
+        first, second = map(_parameters, self.network.placement.encoder.layers)
+        symbols = self.network.vectors()[0]
+        return Box(symbols, torch.zeros_like(symbols)).layer(*first).silu().layer(*second)
 
 
 def _undecided(logits: Box, chosen: Sequence[int]) -> int:
