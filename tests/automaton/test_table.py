@@ -43,7 +43,7 @@ CUT = [WRITTEN[: int(share * len(WRITTEN))] for share in (0.1, 0.5, 0.9, 0.999)]
 
 @pytest.mark.parametrize("text", [*NO_RULES, *CUT, OTHER])
 def test_what_is_no_rule_is_refused(text):
-    with pytest.raises(TableError, match="gridsum-rule-9" if text == OTHER else "not a rule that gridsum wrote"):
+    with pytest.raises(TableError, match="not a rule as gridsum wrote it"):
         RuleTable.from_json(text)
 
 

@@ -21,7 +21,7 @@ from gridsum.data.answers import Answer, answered
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.inside import Trace
-from gridsum.model.rule import RuleNetwork
+from gridsum.model.rule import RuleNetwork, neighbours
 from gridsum.ops.placement.cpu import place_hard
 from gridsum.tasks import FIRST_DIGIT
 
@@ -275,11 +275,8 @@ def come_to_rest(step: Callable[[Tensor, Tensor], Tensor], start: Tensor) -> tup
 
 def around(state: Tensor, outside: int, places: Sequence[str]) -> list[Tensor]:
     """The states at these places around every cell of grids [B,H,W]."""
-    padded, (_, height, width) = F.pad(state, (1, 1, 1, 1), value=outside), state.shape
-    return [
-        padded[:, 1 + down : 1 + down + height, 1 + across : 1 + across + width]
-        for down, across in map(POSITIONS.__getitem__, places)
-    ]
+    seen = neighbours(state[None, ..., None], [POSITIONS[place] for place in places], outside)
+    return [part[0, ..., 0] for part in seen]
 
 
 def cells(symbols: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
