@@ -7,8 +7,7 @@ import pytest
 
 from gridsum.analysis.curves import CurveError, terms_curves, training_curve, training_curves
 from gridsum.evaluation.records import Record
-from gridsum.training.folders import FolderError
-from gridsum.training.summary import read_summary
+from gridsum.training.folders import FolderError, read_steps
 from tests.oracles.records import make_record
 
 BASE = Path(__file__).parents[2] / "results" / "base"
@@ -40,11 +39,11 @@ def test_records_without_a_curve_say_what_to_evaluate():
 
 def test_a_training_curve_is_mean_and_spread_of_the_runs():
     curve = training_curve(BASE, "base")
-    runs = read_summary(BASE).runs.values()
+    runs = read_steps(BASE).values()
     assert (curve.label, curve.regulariser, curve.seeds) == ("base", "explore-reinforce", 10)
     assert curve.epochs.tolist() == list(range(1, 511))
     for index in (0, 250, 509):
-        values = [run.steps[index] for run in runs]
+        values = [steps[index] for steps in runs]
         assert curve.mean[index] == pytest.approx(statistics.fmean(values))
         assert curve.sd[index] == pytest.approx(statistics.stdev(values))
 

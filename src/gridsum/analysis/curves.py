@@ -10,8 +10,7 @@ import numpy as np
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.evaluation.tables import arrange, labels_of, marks_of
-from gridsum.training.folders import read_setup
-from gridsum.training.summary import read_summary
+from gridsum.training.folders import read_setup, read_steps
 
 
 class CurveError(ValueError):
@@ -82,7 +81,7 @@ def training_curve(folder: Path, label: str) -> TrainingCurve:
     if not (folder / "config.json").exists():
         raise CurveError(f"{folder} is not a training folder (it has no config.json); name one that gridsum train made")
     config, seeds = read_setup(folder)
-    runs = [run.steps for run in read_summary(folder).runs.values()]
+    runs = read_steps(folder).values()
     epochs = range(1, max(map(len, runs), default=0) + 1)
     if not epochs:
         raise CurveError(f"no epoch is finished in {folder} yet; train it first")

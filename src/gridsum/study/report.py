@@ -130,7 +130,7 @@ def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequen
 
 def mean_steps(trained: Trained) -> list[float]:
     """By seed, over all epochs."""
-    return [statistics.fmean(run.steps) for run in trained.summary.runs.values() if run.steps]
+    return [statistics.fmean(steps) for steps in trained.steps.values() if steps]
 
 
 def _orderings(tested: dict[Pair, Finding]) -> str:

@@ -3,7 +3,7 @@ is measured of each.
 
     FOLDER/NAME/                  a variant, or one with -overtrained; exact; a baseline with its setting
     FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
-    FOLDER/NAME/summary.json      its logs in few numbers (see `gridsum.training.summary`)
+    FOLDER/NAME/summary.json      its logs in few numbers
     FOLDER/block-N/               the same of the variants once more, from seeds of its own
     FOLDER/again/                 the same from the first seeds, by later code, if it has been done
     FOLDER/manifest.json          checksums of the weights

@@ -15,8 +15,7 @@ from gridsum.study import rule
 from gridsum.study.jobs import Way
 from gridsum.study.reproduction import AS_PUBLISHED, BLOCK, ON_EVERY_GRID, OVERTRAINED, overtrained_name
 from gridsum.study.selection import best, choose
-from gridsum.training.folders import read_setup, seed_folder
-from gridsum.training.summary import Summary, read_summary, write_summary
+from gridsum.training.folders import read_setup, read_steps, seed_folder, write_summary
 
 MANIFEST, ORDERINGS = "manifest.json", "records/orderings.jsonl"
 
@@ -27,7 +26,8 @@ class Trained:
 
     place: Path
     config: Config
-    summary: Summary
+    steps: dict[int, tuple[float, ...]]
+    """The mean recurrent steps of every epoch, by seed."""
     validation: list[Record]
     records: list[Record]
 
@@ -37,7 +37,7 @@ class Trained:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        return tuple(self.summary.runs)
+        return tuple(self.steps)
 
     def measured(self, way: Way = AS_PUBLISHED) -> list[Record]:
         """As the paper's numbers were measured, or in another way. Worked examples have one grid."""
@@ -113,7 +113,7 @@ def _load(folder: Path, name: str) -> Trained:
         [record for record in _last(folder / path) if record.seed in seeds]
         for path in (f"{name}/validation.jsonl", f"records/{name}.jsonl")
     )
-    return Trained(folder / name, config, read_summary(folder / name), validation, records)
+    return Trained(folder / name, config, read_steps(folder / name), validation, records)
 
 
 def _last(path: Path) -> list[Record]:

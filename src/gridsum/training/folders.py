@@ -5,6 +5,7 @@
     FOLDER/seed-K/metrics.jsonl     one line an epoch
     FOLDER/seed-K/weights.safetensors
     FOLDER/seed-K/weights-N.safetensors  those after N epochs, where they are to stay (training.keep_epochs)
+    FOLDER/summary.json             the mean steps of every epoch of each seed, where the logs need not stay
 
 A checkpoint is replaced as a whole, and the logs are cut back to it on resuming: a run killed at any moment goes on as
 if it had not been. One process at a time works in a folder.
@@ -30,6 +31,7 @@ from gridsum.training.checkpoints import CHECKPOINT, Checkpoint, FolderError, la
 
 _CONFIG = "config.json"
 _METRICS = "metrics.jsonl"
+_SUMMARY = "summary.json"
 _CHECKSUM = "sha256"
 """Of the rest of a configuration, which finds damage; a person who changes one removes it."""
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -191,6 +193,30 @@ def append_metrics(folder: Path, seed: int, line: dict[str, Any]) -> None:
 def read_metrics(folder: Path, seed: int) -> list[dict[str, Any]]:
     """The whole lines of a run's log; a damaged one is named."""
     return list(read_objects(_log(folder, seed)))
+
+
+def read_steps(folder: Path) -> dict[int, tuple[float, ...]]:
+    """The mean recurrent steps of every epoch, by seed: of the logs or, where these were not kept, of the summary."""
+    _, seeds = read_setup(folder)
+    try:
+        logs = {seed: read_metrics(folder, seed) for seed in seeds}
+        return {seed: tuple(float(f"{line['steps']:.5g}") for line in log) for seed, log in logs.items()}
+    except FileNotFoundError as missing:
+        if not (folder / _SUMMARY).exists():
+            raise FolderError(f"{missing.filename} is missing; copy the folder whole, with every seed's log") from None
+    try:
+        runs = json.loads((folder / _SUMMARY).read_text())["runs"]
+        return {int(seed): tuple(run["steps"]) for seed, run in runs.items()}
+    except _UNREADABLE as error:
+        raise FolderError(f"{folder / _SUMMARY} cannot be read as a summary: {error!r}") from None
+
+
+def write_summary(folder: Path) -> None:
+    """Keep the steps beside the logs, so that they stay where these do not."""
+    steps = read_steps(folder)
+    if all(_log(folder, seed).exists() for seed in steps):
+        runs = {"runs": {seed: {"steps": values} for seed, values in steps.items()}}
+        write_atomically(folder / _SUMMARY, json.dumps(runs).encode() + b"\n")
 
 
 def keep_logs(folder: Path, seeds: Sequence[int]) -> dict[str, list[Any]]:
