@@ -116,20 +116,6 @@ def test_what_is_watched_is_the_computation(base):
     assert torch.allclose(trace.actions, again.actions)
 
 
-def test_work_is_given_up_between_steps(base):
-    def stop_after(readings):
-        def watch(moment):
-            if moment.n >= readings:
-                raise InterruptedError
-
-        return watch
-
-    (undisturbed,) = answers(base, "58+67")
-    with pytest.raises(InterruptedError):
-        answers(base, "58+67", watch=stop_after(undisturbed.steps))
-    assert answers(base, "58+67", watch=stop_after(undisturbed.steps + 1)) == [undisturbed]
-
-
 def test_an_answer_says_that_the_cap_ended_it_and_numbers_that_are_none_are_no_answer(base):
     """Weights may be finite and still too large to compute with."""
     config = override(base.config, {"model.max_evaluation_steps": 1})

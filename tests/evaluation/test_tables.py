@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.evaluation.rendering import Table, TableError, to_markdown, to_text
+from gridsum.evaluation.rendering import TableError, to_markdown, to_text
 from gridsum.evaluation.suites import COLLECTIONS, NINES
 from gridsum.evaluation.tables import TABLES, accuracy_text, score_text
 from tests.oracles.records import make_record
@@ -143,11 +143,3 @@ def test_text_fits_the_terminal_and_markdown_has_every_cell(name: str) -> None:
     lines = [line for line in to_markdown(table).split("\n") if line.startswith("|")]
     assert len(lines) == len(table.rows) + 2
     assert all(len(re.findall(r"(?<!\\)\|", line)) == len(table.header) + 1 for line in lines)
-
-
-def test_cells_are_broken_at_spaces_and_long_words_anywhere() -> None:
-    lines = to_text(Table("", "", ("a b", "c"), (("one two", "x"), ("", "y"))), 6).split("\n")
-    assert lines[2:8] == ["a b  c", "──────", "one  x", "two", "     y", ""]
-    text = to_text(Table("t", "c", ("a", "b"), (("1" * 70, "2" * 30),)), 40)
-    assert max(map(len, text.split("\n"))) <= 40
-    assert (text.count("1"), text.count("2")) == (70, 30)

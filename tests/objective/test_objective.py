@@ -1,9 +1,11 @@
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.nn import functional as F
 
 from gridsum.config.paper import ObjectiveConfig
 from gridsum.data.streams import Stream
@@ -48,24 +50,26 @@ def inside_of(columns: torch.Tensor | None, run: int) -> list[bool]:
     return [True] * WIDTH if columns is None else columns[run].tolist()
 
 
-def accuracies_of(rollout: Readout, targets: torch.Tensor, run: int, inside: list[bool]) -> list[list[float]]:
-    """[n][b], by the oracle."""
-    predicted = rollout.logits.argmax(-1)
-    return [
-        [
-            oracle.character_accuracy(predicted[n, run, b].tolist(), targets[run, b].tolist(), inside)
-            for b in range(PROBLEMS)
-        ]
-        for n in range(READINGS)
-    ]
+def by_problem(rollout: Readout, of: Callable[[int, int, list[float]], float]) -> torch.Tensor:
+    """[R,B] of a function of the run, the problem, and its p."""
+    p = rollout.probability
+    values = [[of(run, b, p[:, run, b].tolist()) for b in range(PROBLEMS)] for run in range(RUNS)]
+    return torch.tensor(values, dtype=p.dtype)
 
 
-def p_of(rollout: Readout, run: int, problem: int) -> list[float]:
-    return rollout.probability[:, run, problem].tolist()
+def success_of(
+    rollout: Readout, targets: torch.Tensor, columns: torch.Tensor | None, draws: torch.Tensor | None = None
+) -> torch.Tensor:
+    """a by the oracle, [R,B]: the accuracy expected under p, or that of the reading that a number draws from it."""
 
+    def of(run: int, b: int, p: list[float]) -> float:
+        readings, target = rollout.logits[:, run, b].argmax(-1).tolist(), targets[run, b].tolist()
+        found = [oracle.character_accuracy(reading, target, inside_of(columns, run)) for reading in readings]
+        if draws is None:
+            return sum(x * accuracy for x, accuracy in zip(p, found, strict=True))
+        return found[next(n for n in range(READINGS) if sum(p[: n + 1]) > draws[run, b])]
 
-def expected_accuracy(rollout: Readout, accuracies: list[list[float]], run: int, problem: int) -> float:
-    return sum(x * accuracies[n][problem] for n, x in enumerate(p_of(rollout, run, problem)))
+    return by_problem(rollout, of)
 
 
 @pytest.mark.parametrize("normalise", ["batch", "running"])
@@ -99,22 +103,16 @@ def test_explore_reinforce_in_the_cost(columns, success, weight):
     """
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
     numbers = Stream.of_seeds([3, 4]).uniform(PROBLEMS)
-    sampled = sampled_success(rollout, targets, numbers, columns)
+    sampled, expected = sampled_success(rollout, targets, numbers, columns), success_of(rollout, targets, columns)
     spent = cost(rollout, targets, ObjectiveConfig(weight=weight, success=success), columns, sampled)
-    for run in range(RUNS):
-        accuracies, regulariser = accuracies_of(rollout, targets, run, inside_of(columns, run)), 0.0
-        for b in range(PROBLEMS):
-            p, a = p_of(rollout, run, b), expected_accuracy(rollout, accuracies, run, b)
-            if success == "sampled":
-                a = accuracies[next(n for n in range(READINGS) if sum(p[: n + 1]) > numbers[run, b])][b]
-                assert sampled[run, b].item() == pytest.approx(a)
-            regulariser += oracle.explore_reinforce(p, a) / PROBLEMS
-        expected = sum(expected_accuracy(rollout, accuracies, run, b) for b in range(PROBLEMS)) / PROBLEMS
-        steps = sum(n * x for b in range(PROBLEMS) for n, x in enumerate(p_of(rollout, run, b))) / PROBLEMS
-        assert 0 < expected < 1
-        assert spent.regulariser[run].item() == pytest.approx(regulariser, rel=1e-5)
-        assert spent.accuracy[run].item() == pytest.approx(expected, rel=1e-5)
-        assert spent.steps[run].item() == pytest.approx(steps, rel=1e-6)
+    torch.testing.assert_close(sampled.double(), success_of(rollout, targets, columns, numbers), rtol=1e-6, atol=0)
+    a = sampled if success == "sampled" else expected
+    regulariser = by_problem(rollout, lambda run, b, p: oracle.explore_reinforce(p, float(a[run, b]))).mean(1)
+    steps = by_problem(rollout, lambda _, __, p: sum(n * x for n, x in enumerate(p))).mean(1)
+    assert ((expected.mean(1) > 0) & (expected.mean(1) < 1)).all()
+    torch.testing.assert_close(spent.regulariser, regulariser, rtol=1e-5, atol=0)
+    torch.testing.assert_close(spent.accuracy, expected.mean(1), rtol=1e-5, atol=0)
+    torch.testing.assert_close(spent.steps, steps, rtol=1e-6, atol=0)
     torch.testing.assert_close(spent.total, spent.expected_loss + weight * spent.regulariser)
 
 
@@ -122,12 +120,9 @@ def test_explore_reinforce_in_the_cost(columns, success, weight):
 def test_kl_in_the_cost(truncated):
     rollout, targets = rollout_of(*logits_and_halting()), targets_of()
     spent = cost(rollout, targets, ObjectiveConfig(regulariser="kl", prior=0.1, truncate_prior=truncated))
-    for run in range(RUNS):
-        divergences = [
-            oracle.kl_from_geometric(p_of(rollout, run, b), int(rollout.truncation[run, b]), 0.1, truncated)
-            for b in range(PROBLEMS)
-        ]
-        assert spent.regulariser[run].item() == pytest.approx(sum(divergences) / PROBLEMS, rel=1e-6)
+    last = rollout.truncation.tolist()
+    divergences = by_problem(rollout, lambda run, b, p: oracle.kl_from_geometric(p, last[run][b], 0.1, truncated))
+    torch.testing.assert_close(spent.regulariser, divergences.mean(1), rtol=1e-6, atol=0)
     torch.testing.assert_close(spent.total, spent.expected_loss + 0.05 * spent.regulariser)
 
 
@@ -136,13 +131,12 @@ def test_fixed_halting_costs_its_one_reading():
     targets = targets_of()
     certain = torch.ones(1, RUNS, PROBLEMS, dtype=torch.float64)
     rollout = Readout(range(12, 13), logits[:1], None, certain, 12 * certain[0].long())
+    weight = torch.ones(13, dtype=torch.float64)
+    weight[PAD] = 0.1
+    whole = [F.cross_entropy(logits[0, run].flatten(0, 1), targets[run].flatten(), weight) for run in range(RUNS)]
     for normalise in ("batch", "running"):
         spent = cost(rollout, targets, ObjectiveConfig(regulariser="none", normalise=normalise))
-        for run in range(RUNS):
-            weight = torch.full((13,), 1.0, dtype=torch.float64)
-            weight[PAD] = 0.1
-            torchs = torch.nn.functional.cross_entropy(logits[0, run].flatten(0, 1), targets[run].flatten(), weight)
-            assert spent.total[run].item() == pytest.approx(torchs.item(), rel=1e-6)
+        torch.testing.assert_close(spent.total, torch.stack(whole), rtol=1e-6, atol=0)
         assert (spent.steps == 12).all()
 
 
@@ -190,10 +184,7 @@ def test_success_carries_no_gradient():
     for success in ("expected", "sampled"):
         logits, halting = logits_and_halting()
         rollout = rollout_of(logits, halting.requires_grad_())
-        accuracies = [accuracies_of(rollout, targets, run, [True] * WIDTH) for run in range(RUNS)]
-        by_hand = torch.tensor(
-            [[expected_accuracy(rollout, accuracies[run], run, b) for b in range(PROBLEMS)] for run in range(RUNS)]
-        )
+        by_hand = success_of(rollout, targets, None)
         config = ObjectiveConfig(weight=1.0, success=success, normalise="batch")
         cost(rollout, targets, config, success=by_hand).total.sum().backward()
         gradients.append(halting.grad)
@@ -220,9 +211,8 @@ def test_sure_halting_has_a_finite_gradient(regulariser, sure):
     """In float32 a sigmoid becomes exactly 0 or 1, and then a step has exactly no probability."""
     scores = torch.tensor(sure).view(4, 1, 1).requires_grad_()
     rollout = rollout_of(torch.zeros(4, 1, 1, WIDTH, 13), scores.sigmoid())
-    cost(
-        rollout, targets_of()[:1, :1], ObjectiveConfig(regulariser=regulariser, success="expected")
-    ).total.sum().backward()
+    config = ObjectiveConfig(regulariser=regulariser, success="expected")
+    cost(rollout, targets_of()[:1, :1], config).total.sum().backward()
     assert scores.grad is not None
     assert torch.isfinite(scores.grad).all()
 
@@ -247,11 +237,10 @@ def test_readings_after_truncation_have_no_gradient(normalise):
 def test_the_highest_draw_is_the_last_reading():
     """Rounding may leave the sum of p below the draw; that is no reason to take the first reading."""
     halting = torch.rand(20, 1, 400, generator=torch.Generator().manual_seed(0)) * 0.3
-    rollout = rollout_of(torch.zeros(20, 1, 400, 1, 13), halting)
     logits = torch.zeros(20, 1, 400, 1, 13)
     logits[0, ..., 1] = 1.0  # only the first reading is right
     logits[1:, ..., 2] = 1.0
-    rollout = Readout(rollout.steps, logits, halting, rollout.probability, rollout.truncation)
+    rollout = rollout_of(logits, halting)
     targets = torch.ones(1, 400, 1, dtype=torch.int64)
     highest = torch.full((1, 400), 1 - 2.0**-24)  # that a stream can give
     assert (sampled_success(rollout, targets, highest) == 0).all()
