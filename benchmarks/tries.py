@@ -56,10 +56,10 @@ class RandomPositions(universal.UniversalTransformer):
             h = self.norms[1](a + dropped(self.transition(a), shape.dropout, draws, 2 * step + 1))
             states.append(h)
         every = torch.stack(states, -2)
-        halting = pondered(self.halt(every)[..., 0].sigmoid())
-        mean = (halting.p[:, length:, :, None] * every[:, length:]).sum(-2)
+        p, steps, costs = pondered(self.halt(every)[..., 0].sigmoid())
+        mean = (p[:, length:, :, None] * every[:, length:]).sum(-2)
         counts = symbols != PAD
-        ponder, steps = ((part * counts).sum() / counts.sum() for part in (halting.cost, halting.steps))
+        ponder, steps = ((part * counts).sum() / counts.sum() for part in (costs, steps))
         return Read(self.output(mean), shape.ponder_cost * ponder, steps)
 
 

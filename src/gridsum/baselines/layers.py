@@ -1,7 +1,7 @@
 """Layers that several baselines share, of one run and with the features last."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -110,22 +110,11 @@ class Attention(nn.Module):
         return self.leave((shares @ value).transpose(-3, -2).flatten(-2))
 
 
-class Pondered(NamedTuple):
-    """What halting makes of h_n, [...,N]."""
+def pondered(h: Tensor, epsilon: float = 0.01) -> tuple[Tensor, Tensor, Tensor]:
+    """Adaptive computation time (Graves 2016, Section 2): p_n, the steps N, and what pondering costs.
 
-    p: Tensor
-    """p_n, [...,N]."""
-    steps: Tensor
-    """[...]."""
-    cost: Tensor
-    """[...]."""
-
-
-def pondered(h: Tensor, epsilon: float = 0.01) -> Pondered:
-    """Adaptive computation time (Graves 2016, Section 2).
-
-    With h_n the halting probability of step n, it ends at N, the first n at which they add up to 1 - ε, or the last.
-    p_n is h_n before N and what remains of 1 at N; pondering costs N plus that remainder.
+    With h_n [...,N] the halting probability of step n, it ends at N, the first n at which they add up to 1 - ε, or the
+    last. p_n is h_n before N and what remains of 1 at N; pondering costs N plus that remainder.
     """
     total = F.pad(h.cumsum(-1), (1, 0))
     before, after = total[..., :-1], total[..., 1:]
@@ -134,4 +123,4 @@ def pondered(h: Tensor, epsilon: float = 0.01) -> Pondered:
     ends = running & ((after >= 1 - epsilon) | last)
     p = torch.where(ends, 1 - before, h * running)
     steps = running.sum(-1).to(h.dtype)
-    return Pondered(p, steps, steps + (p * ends).sum(-1))
+    return p, steps, steps + (p * ends).sum(-1)

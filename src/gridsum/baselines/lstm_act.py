@@ -14,7 +14,7 @@ from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork
 from gridsum.baselines.layers import lstm, one_hot, pondered
 from gridsum.baselines.layout import table_of, terms_of
 from gridsum.config.paper import described
-from gridsum.data.problems import Batch, Space
+from gridsum.data.problems import Batch, Space, leading_blanks
 from gridsum.data.streams import Stream
 from gridsum.tasks import FIRST_DIGIT, PAD
 
@@ -57,10 +57,8 @@ class PonderingLSTM(BaselineNetwork):
 
     def _sum(self, table: Tensor) -> Tensor:
         """The answer to some numbers as symbols, [R,B,columns]."""
-        digits = torch.stack(self.task.result((table - FIRST_DIGIT).clamp_min(0), self.columns)[::-1], -1)
-        significant = digits.cumsum(-1) > 0
-        last = torch.arange(self.columns, device=table.device) == self.columns - 1
-        return torch.where(significant | last, digits + FIRST_DIGIT, PAD)
+        digits = self.task.result((table - FIRST_DIGIT).clamp_min(0), self.columns)
+        return leading_blanks(torch.stack(digits[::-1], -1))
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
         numbers, count = inputs["numbers"], inputs["count"]

@@ -138,10 +138,10 @@ def lay_out(
     symbols = symbols.scatter(-1, torch.where(used, signs_at, symbols_max), sign)
 
     result = task.result(torch.where(written, digits, task.unwritten), space.columns_of(task), *several)
-    return Batch(symbols[..., :symbols_max], _written(torch.stack(result[::-1], -1)), task)
+    return Batch(symbols[..., :symbols_max], leading_blanks(torch.stack(result[::-1], -1)), task)
 
 
-def _written(digits: Tensor) -> Tensor:
+def leading_blanks(digits: Tensor) -> Tensor:
     """Digits [R,B,columns] as symbols, with PAD for leading zeros."""
     significant = torch.cumsum(digits, -1) > 0
     significant[..., -1] = True

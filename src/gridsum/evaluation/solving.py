@@ -46,7 +46,7 @@ def solve(
     """
     network, task = model.network, model.task
     rule = halting or default_rule(network)
-    for shape, alike in groupby(expressions, _shape):
+    for shape, alike in groupby(expressions, lambda terms: (len(terms), max(map(len, terms)))):
         size = GridSize(*model.config.task.solving_grid(*shape))
         while some := list(islice(alike, _TOGETHER)):
             batch = batch_of(some, _device(network), task)
@@ -114,10 +114,6 @@ def infer_in_parts(
         for some, drawn in zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)
     ]
     return Outcome.joined(parts, 1)
-
-
-def _shape(terms: tuple[str, ...]) -> tuple[int, int]:
-    return len(terms), max(map(len, terms))
 
 
 def _device(network: Network) -> torch.device:

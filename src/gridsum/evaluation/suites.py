@@ -6,7 +6,6 @@ one table. Networks and functions get their problems from here, so that under on
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -54,14 +53,6 @@ class Suite:
         samples = LONG_SAMPLES if space.digits[1] >= LONG_DIGITS else SAMPLES
         return cls(f"{family}:{space}" if family else str(space), space, samples, family=family)
 
-    @classmethod
-    def of_expressions(cls, name: str, expressions: Iterable[str]) -> "Suite":
-        problems = tuple(find_task().parse(text) for text in expressions)
-        terms = [len(problem) for problem in problems]
-        digits = [len(term) for problem in problems for term in problem]
-        space = Space((min(terms), max(terms)), (min(digits), max(digits)))
-        return cls(name, space, len(problems), problems)
-
     def size(self, samples: int | None = None) -> int:
         """How many problems are measured if so many are asked for; fixed expressions are always given whole."""
         if samples is not None and samples < 1:
@@ -94,7 +85,7 @@ def _suites(*names: str) -> tuple[Suite, ...]:
     return tuple(map(Suite.parse, names))
 
 
-EXAMPLES = Suite.of_expressions("examples", paper.EXAMPLES)
+EXAMPLES = Suite("examples", Space((2, 8), (1, 9)), len(paper.EXAMPLES), tuple(map(find_task().parse, paper.EXAMPLES)))
 _TABLES = {
     "comparison": _suites(*paper.COMPARISON["base"]),
     "long-digits": _suites(*paper.LONG_DIGITS["noGroups"]),
