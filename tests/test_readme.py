@@ -18,7 +18,6 @@ from gridsum.evaluation.records import read
 from gridsum.evaluation.tables import accuracy_text
 from gridsum.io.names import MODELS
 from gridsum.model.store import shipped_records
-from tests.oracles.sizes import TINY, TINY_EXACT, as_options
 from tests.test_documents import commands
 
 ROOT = Path(__file__).parent.parent
@@ -41,24 +40,6 @@ def test_solving_prints_what_the_readme_prints(capsys: pytest.CaptureFixture[str
             assert json.loads(found) == json.loads(printed)
         else:
             assert found == printed
-
-
-def test_training_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    """At toy size: fewer epochs and samples, otherwise as written."""
-    monkeypatch.chdir(tmp_path)
-    short, watch, proving, first, again, evaluate, table = (
-        command for command in COMMANDS if command[0] != "reproduce"
-    )
-    assert main([*short, *as_options(TINY_EXACT)]) == 0
-    assert main(watch) == 0
-    assert main(proving) == 1, "what has hardly been trained is not proved"
-    short_run = {name: value for name, value in TINY.items() if name.startswith("training.")}
-    assert main([*first, *as_options(short_run)]) == 0
-    assert main([*again, "--training.epochs", "2"]) == 0
-    assert main([*evaluate, "--samples", "2", "--suite", "2x3"]) == 0
-    capsys.readouterr()
-    assert main(table) == 0
-    assert "2x3" in capsys.readouterr().out
 
 
 def test_the_curve_to_expect_is_the_record_s():
