@@ -36,8 +36,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def network_follows_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """`gridsum prove` need not ask the network of `exact` for every entry, which takes seconds: a test of it does."""
-    same = {"entries": 146_004, "different": 0, "margin": 1.57}
-    monkeypatch.setattr("gridsum.cli.prove._of_network", lambda *_: {"network": {"float32": same, "float64": same}})
+    from gridsum.automaton.rule import Agreement
+
+    monkeypatch.setattr("gridsum.automaton.rule.agreement", lambda *_: Agreement(146_004, 0, 1.57))
 
 
 @pytest.fixture(scope="session")

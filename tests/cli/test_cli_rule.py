@@ -2,11 +2,9 @@
 
 import dataclasses
 import itertools
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ from gridsum.automaton.certify import NO_AXIOMS, Certified
 from gridsum.automaton.construct import construct
 from gridsum.automaton.rounding import Certainty
 from gridsum.automaton.table import RuleTable
-from gridsum.cli.prove import _checked
+from gridsum.cli.prove import _of_coq, _of_rounding
 from gridsum.config.exact import ExactConfig, RuleConfig
 from gridsum.figures.rule import plot_rule
 from gridsum.model.rule import RuleNetwork
@@ -123,11 +121,7 @@ def test_a_table_that_adds_is_proved(write: Write, command: Command):
     assert "Theorem. For any number of terms N of at most D digits" in out
     assert "(21 states of 6 bits) comes to rest" in out
     assert "fail" not in out
-    kept = json.loads(command("prove", "--model", table, "--json")[1])
-    assert kept["proved"] is True
-    assert (kept["failures"], kept["states"], kept["network"]) == ([], 21, {})
-    assert kept["evaluations"] == 22 * kept["contexts"] > 0
-    assert f"{kept['contexts']:,} contexts" in out
+    assert re.search(r"in [\d,]+ contexts and [\d,]+ evaluations; 21 of its 21 states", out)
 
 
 def test_a_table_that_does_not_add_is_not_proved(write: Write, command: Command):
@@ -164,23 +158,21 @@ def test_the_shipped_rule_is_proved_with_its_network(command: Command):
 
 
 @pytest.mark.parametrize(
-    ("part", "line"),
+    ("said", "line"),
     [
-        ({"coq": Certified(True, NO_AXIOMS)}, "that this rule passes them. The theorem rests on no axiom."),
-        ({"coq": Certified(True, "Axioms: classic")}, "The theorem rests on these axioms: Axioms: classic."),
-        ({"coq": Certified(False, "Unable to unify")}, "Coq does not accept that the rule passes its checks: Unable"),
-        ({"rounding": Certainty(146_004, 0, 0.5, 1.25)}, "every entry is certain: logits are off by 0.50 at most, and"),
-        ({"rounding": Certainty(146_004, 3, 0.5, 1.25)}, "3 entries are not certain: logits are off by 0.50 at most."),
+        (_of_coq(Certified(True, NO_AXIOMS)), "that this rule passes them. The theorem rests on no axiom."),
+        (_of_coq(Certified(True, "Axioms: classic")), "The theorem rests on these axioms: Axioms: classic."),
+        (_of_coq(Certified(False, "Unable to unify")), "Coq does not accept that the rule passes its checks: Unable"),
+        (_of_rounding(Certainty(9, 0, 0.5, 1.25)), "every entry is certain: logits are off by 0.50 at most, and each"),
+        (_of_rounding(Certainty(9, 3, 0.5, 1.25)), "3 entries are not certain: logits are off by 0.50 at most."),
     ],
 )
-def test_what_was_found_is_told(part: dict[str, Any], line: str):
-    found = {"failures": [], "contexts": 1, "evaluations": 22, "states": 21, "network": {}, "rounding": {}, "coq": {}}
-    told = {name: dataclasses.asdict(value) for name, value in part.items()}
-    assert line in " ".join(_checked(found | told, column_addition()))
+def test_what_was_found_is_told(said: str, line: str):
+    assert line in said
 
 
 def test_without_coq_the_way_to_install_it_is_told(write: Write, command: Command, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "")
     status, out, err = command("prove", "--model", write(column_addition()), "--certify")
-    assert (status, out) == (2, "")
+    assert (status, out) == (1, "")
     assert "apt-get install coq. Without it, gridsum prove makes the same checks in Python" in " ".join(err.split())

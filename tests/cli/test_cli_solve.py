@@ -164,19 +164,6 @@ def test_a_line_may_come_in_pieces():
     assert list(_lines(lambda _: next(coming, b""))) == [[b"12+34", b"5", b""], [b"6"]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "answers"),
-    [
-        (["12", "+", "34"], "46\n"),
-        (["12+", "34", "1+1"], "46\n2\n"),
-        (["12", "+34", "=", "1", "2"], "46\n1\n2\n"),
-        (["1,000+2"], "1002\n"),
-    ],
-)
-def test_a_sum_that_the_shell_has_split(arguments: list[str], answers: str, command: Command):
-    assert command("solve", *arguments) == (0, answers, "")
-
-
 def test_plain_lines_are_answered_as_those_that_are_not(command: Command, tmp_path: Path):
     """A file of plain sums goes to the rule as it is; a space, a blank line or a mistake sends it line by line."""
     plain = [f"{number}+{number * number}" for number in range(2500)]

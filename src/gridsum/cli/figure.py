@@ -21,26 +21,24 @@ from gridsum.cli.table import record_files
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
 _EXPRESSION = "523+102+9416"
-_OF_A_SUM = ("expression", "model")
 FIGURES = {
-    "placement": ("the action chosen for each symbol, and the grid it makes (Fig. 4)", _OF_A_SUM),
-    "steps": ("the grid from step to step, changed cells marked", _OF_A_SUM),
-    "film": ("a sum being worked out, as .gif", _OF_A_SUM),
-    "attention": ("a position-based and a content-based rule (Fig. 5)", _OF_A_SUM),
-    "ring": ("digit vectors on principal components (Fig. 6); all seeds of MODEL", ("model",)),
-    "terms": ("accuracy and steps against the number of terms (Fig. 2)", ("records",)),
-    "baselines": ("baselines side by side: results right against digits and terms", ("records",)),
-    "carries": ("results right and steps against how far a carry runs", ("records",)),
-    "numbers": ("the paper's numbers among our replications (--runs mine)", ("runs",)),
-    "training": ("mean steps during training, a curve for each folder (Fig. 3)", ("runs",)),
+    "placement": "the action chosen for each symbol, and the grid it makes (Fig. 4)",
+    "steps": "the grid from step to step, changed cells marked",
+    "film": "a sum being worked out, as .gif",
+    "attention": "a position-based and a content-based rule (Fig. 5)",
+    "ring": "digit vectors on principal components (Fig. 6); all seeds of MODEL",
+    "terms": "accuracy and steps against the number of terms (Fig. 2)",
+    "baselines": "baselines side by side: results right against digits and terms",
+    "carries": "results right and steps against how far a carry runs",
+    "numbers": "the paper's numbers among our replications (--runs mine)",
+    "training": "mean steps during training, a curve for each folder (Fig. 3)",
 }
-"""What each shows, and which of the options it is made of."""
-_WRITTEN = {"expression": "EXPR", "model": "--model", "records": "--records", "runs": "--runs"}
+_OF_A_SUM, _OF_RUNS = ("placement", "steps", "attention"), ("numbers", "training")
 _NEEDS_RUNS = "is made of a folder of gridsum reproduce, or for training of gridsum train; name it with --runs FOLDER"
 
 
 def add_options(parser: Parser) -> None:
-    parser.explain({"figures": {name: shows for name, (shows, _) in FIGURES.items()}})
+    parser.explain({"figures": FIGURES})
     parser.option("figure FIGURE", "which figure", choices=FIGURES, required=True)
     parser.option("expression EXPR", f"a sum (default: {_EXPRESSION})")
     parser.option("--out FILE", "where to write; its name ends in .svg, .png or .pdf, that of a film in .gif")
@@ -59,13 +57,8 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    given = [part for part in _WRITTEN if getattr(options, part)]
-    name, made_of = options.figure, FIGURES[options.figure][1]
-    wrong = next((_WRITTEN[part] for part in given if part not in made_of), None)
-    if wrong is not None:
-        needs = ", ".join(_WRITTEN[needed] for needed in made_of)
-        raise UsageError(f"the figure {name} takes no {wrong}; it is made of {needs}")
-    if made_of == ("runs",) and not given:
+    name = options.figure
+    if name in _OF_RUNS and not options.runs:
         raise UsageError(f"the figure {name} {_NEEDS_RUNS}")
     if options.out is None:
         raise UsageError(f"no file to write to; add --out {name}.{'gif' if name == 'film' else 'svg'}")
@@ -80,7 +73,7 @@ def run(options: Options) -> int:
         model.trace(expression).film(options.out)
     else:
         style.check_format(options.out)
-        draw = _of_a_sum if made_of == _OF_A_SUM else _of_many
+        draw = _of_a_sum if name in _OF_A_SUM else _of_many
         figures.save(draw(options, figures), options.out)
     tell(f"gridsum: wrote {options.out}")
     return 0
@@ -130,7 +123,7 @@ def _of_many(options: Options, figures: Any) -> Any:
 
 
 def _rings(options: Options) -> list[Any]:
-    from gridsum.analysis.ring import RingError, digit_vectors, ring
+    from gridsum.analysis.ring import digit_vectors, ring
     from gridsum.model.store import load as load_runs
     from gridsum.ops.devices import pick_device
 
@@ -138,12 +131,4 @@ def _rings(options: Options) -> list[Any]:
     found = digit_vectors(model)
     # Of a single network there is room to show a second ring, which lies on the next two components.
     planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
-    rings = []
-    for seed, vectors in zip(model.seeds, found, strict=True):
-        try:
-            rings += [ring(seed, vectors, plane) for plane in planes]
-        except RingError as error:
-            if not rings and seed == model.seeds[-1]:
-                raise
-            tell(f"gridsum: left out: {error}")
-    return rings
+    return [ring(seed, vectors, plane) for seed, vectors in zip(model.seeds, found, strict=True) for plane in planes]

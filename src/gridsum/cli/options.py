@@ -5,6 +5,7 @@ parser, the options that several commands share, and how values are read.
 """
 
 import argparse
+import difflib
 import inspect
 import re
 import shlex
@@ -14,19 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from gridsum.data.answers import HALTING_RULES, PLACEMENT_RULES
-from gridsum.io.names import DEFAULT_MODEL, MODELS, did_you_mean, meant
+from gridsum.io.names import DEFAULT_MODEL, did_you_mean, meant
 
 Options = argparse.Namespace
 HELP_WIDTH = 79
-# What a model's name belongs to, and what people write by habit.
-_NAMED = ("--variant", "--model", "--records")
-_USUAL = {
-    "--lr": "--training.learning_rate",
-    "--small": "--setting small",
-    "--gpu": "--device cuda",
-    "-m": "--model",
-    "-o": "--out",
-}
 
 
 class UsageError(ValueError):
@@ -84,9 +76,12 @@ class Parser(argparse.ArgumentParser):
 
     def explain(self, lists: Mapping[str, Mapping[str, str]]) -> None:
         """Lists of names and what they mean, below the options."""
-        wide = max(len(name) for names in lists.values() for name in names)
-        told = [f"{title}:\n{columns(names, 2, HELP_WIDTH, wide)}\n\n" for title, names in lists.items()]
-        self.epilog = "".join(told) + (self.epilog or "")
+        wide, told = max(len(name) for names in lists.values() for name in names) + 2, ""
+        for title, names in lists.items():
+            lines = (f"  {name:<{wide}}{meaning}" for name, meaning in names.items())
+            folded = (textwrap.fill(line, HELP_WIDTH, subsequent_indent=" " * (wide + 2)) for line in lines)
+            told += "\n".join([f"{title}:", *folded, "", ""])
+        self.epilog = told + (self.epilog or "")
 
     def read(self) -> Options:
         """What the arguments say; of a configuration's fields, those that are given are `changes`."""
@@ -116,31 +111,14 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"unknown {what} {value!r}; {hint}")
 
     def _explained(self, unknown: list[str]) -> str:
-        known, see = self._option_string_actions, f"see {self.prog} --help"
-        option = next((text for text in unknown if text.startswith("-")), None)
+        see = f"see {self.prog} --help"
+        option = next((text.split("=")[0] for text in unknown if text.startswith("-")), None)
         if option is None:
-            text = unknown[0].strip()
-            kinds = {"--seeds": r"\d+", "--suite": r"([^:]+:)?[\d\[].*x.*", **dict.fromkeys(_NAMED, "|".join(MODELS))}
-            meant_as = next((name for name, form in kinds.items() if name in known and re.fullmatch(form, text)), None)
-            write = {None: see, "--seeds": "write several seeds as 0,1,2 or 0-2"}
-            return f"{text!r} is one argument too many; {write.get(meant_as, f'write {meant_as} {text}')}"
-        name = option.split("=")[0]
-        usual = _USUAL.get(name, "").split(" ")[0] in known and _USUAL[name]
-        leaf = next((path for path in known if path.endswith(f".{name.strip('-')}")), None)
-        if usual or leaf:
-            return f"unknown option {name}; {meant(usual or leaf or '', see)}"
-        # Without the dashes, which would make all of them alike.
-        hint = did_you_mean(name.strip("-"), [path.strip("-") for path in known], see)
-        return f"unknown option {name}; " + re.sub(r"^did you mean '(.+?)'", r"did you mean --\1", hint)
-
-
-def columns(meanings: Mapping[str, str], indent: int = 0, width: int | None = None, wide: int = 0) -> str:
-    """Names and what they mean, one a line, or folded to a width."""
-    wide = max(wide, *map(len, meanings)) + 2
-    lines = (f"{'':{indent}}{name:<{wide}}{meaning}" for name, meaning in meanings.items())
-    if width is None:
-        return "\n".join(lines)
-    return "\n".join(textwrap.fill(line, width, subsequent_indent=" " * (indent + wide)) for line in lines)
+            return f"{unknown[0].strip()!r} is one argument too many; {see}"
+        # By its last part, too, and without the dashes, which would make all of them alike.
+        known = {part: path for path in self._option_string_actions for part in (path.strip("-"), path.split(".")[-1])}
+        near = difflib.get_close_matches(option.strip("-"), known, n=1, cutoff=0.5)
+        return f"unknown option {option}; {meant(known[near[0]], see) if near else see}"
 
 
 # Options that several commands share.

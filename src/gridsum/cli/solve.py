@@ -25,7 +25,6 @@ a trace is what --json prints and, for a grid of H rows × W columns:
 
 examples:
   gridsum solve 523+102+9416 99999+1
-  gridsum solve 12 + 34
   gridsum solve --show 523+102
   gridsum solve --file sums.txt --json > answers.jsonl
   gridsum solve --task add:base=2 101+11
@@ -35,7 +34,6 @@ examples:
 
 import codecs
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
@@ -44,7 +42,6 @@ from gridsum.api.options import SolveOptions
 from gridsum.cli.options import Options, Parser, UsageError, add_device, add_model, add_rules
 from gridsum.cli.output import print_text, tell
 from gridsum.io.limits import TooLargeError
-from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError
 
 # Lines of a file that a network solves together, at most: more would only make the first answer wait.
@@ -52,7 +49,6 @@ _LINES_AT_ONCE = 64
 # The same for a rule, which solves lines that are plain sums as they stand.
 _PLAIN_LINES = 2000
 _READ_SIZE = 1 << 18
-_SIGNS = ("+", "-", "−")
 
 
 def add_options(parser: Parser) -> None:
@@ -75,10 +71,6 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    for text in options.expressions:
-        option = "--model" if text in MODELS else "--file" if os.path.isfile(text) else None
-        if option is not None:
-            raise UsageError(f"{text!r} is not a sum; write {option} {text}")
     if options.expressions and options.file is not None:
         raise UsageError("give sums as arguments or with --file, not both")
     nothing = UsageError("there is nothing to solve; give a sum such as 523+102, or --file FILE")
@@ -86,7 +78,7 @@ def run(options: Options) -> int:
         raise nothing
     solver, number = _Solver(options), 0
     if options.expressions:
-        solver.answer("argument", 0, _joined(options.expressions))
+        solver.answer("argument", 0, options.expressions)
     else:
         standard = options.file in (None, "-")
         # Unbuffered, a read returns what is there: a line typed into a terminal is answered at once.
@@ -99,18 +91,6 @@ def run(options: Options) -> int:
     if solver.wrong:
         tell(f"gridsum: {solver.wrong} of {solver.answered} answers wrong; --json shows the right ones")
     return solver.status
-
-
-def _joined(arguments: Sequence[str]) -> list[str]:
-    """Sums that a shell has split at spaces: an argument that ends in a sign goes on in the next one."""
-    sums: list[str] = []
-    for text in arguments:
-        sign = text.strip() in _SIGNS or text.lstrip()[:1] in ("+", "=")
-        if sums and (sign or sums[-1].rstrip()[-1:] in _SIGNS):
-            sums[-1] += f" {text}"
-        else:
-            sums.append(text)
-    return sums
 
 
 def _lines(read: Callable[[int], bytes | None]) -> Iterator[list[bytes]]:
