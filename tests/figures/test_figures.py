@@ -161,7 +161,7 @@ def test_the_labels_of_many_models_cover_no_curve():
 
 
 def test_training_shows_mean_and_band(texts):
-    curve = training_curve(BASE, "base")
+    curve = training_curve(BASE)
     figure = plot_training(
         [curve, dataclasses.replace(curve, label="ponderReg", regulariser="kl", mean=curve.mean / 2)]
     )

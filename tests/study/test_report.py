@@ -19,7 +19,7 @@ from gridsum.study import tables
 from gridsum.study.report import NOTES, write_pages
 from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, Reproduction
 from gridsum.study.results import keep, load_results
-from gridsum.study.stages import drawn_at, write_report
+from gridsum.study.stages import CAPTIONS, drawn_at, write_report
 from tests.oracles.records import make_record
 from tests.study.conftest import ROOT, rewrite_records, table_lines, written_pages
 
@@ -38,6 +38,7 @@ def test_every_part_is_there(quick: Path):
     for title in ("Table III", "No table `long-digits` yet", "Table IV, right", "Table V", "Table VI", "Comparisons"):
         assert title in appendix
     assert all(title in page for title in ("The best models", "The variants", "nothing is tested"))
+    assert {path.name for path in (quick / "figures").iterdir()} == {*CAPTIONS}
 
 
 def test_the_brief_counts_what_the_tables_show(quick: Path):

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from gridsum.analysis import AnalysisError
 from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
 from gridsum.ops.attention.plain import neighbours
@@ -32,10 +33,6 @@ CLEAR_SHARE = 2 / 3
 """A head is named after the part that makes up at least this share of its selectivity."""
 LEAST_SELECTIVITY = 0.1
 """Bits (of log₂ 9 = 3.17 for a 3 × 3 neighbourhood) below which a head looks everywhere alike: no rule to name."""
-
-
-class RuleError(ValueError):
-    """Computations that show no rule; the message says what to do."""
 
 
 class Place(NamedTuple):
@@ -140,7 +137,7 @@ def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
             borders.append(number.flatten())
             places += [Place(index, step, *divmod(cell, grid.shape[1])) for cell in range(number.numel())]
     if not places:
-        raise RuleError("the computation halts before any step, so no head has looked anywhere; choose another sum")
+        raise AnalysisError("the computation halts before any step, so no head has looked anywhere; choose another sum")
     return _Looked(torch.cat(parts), torch.cat(borders), places)
 
 

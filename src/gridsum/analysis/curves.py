@@ -1,20 +1,17 @@
 """Curves: scores against the number of terms, steps over a training run."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from gridsum.analysis import AnalysisError
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.evaluation.tables import arrange, labels_of, marks_of
+from gridsum.evaluation.tables import arrange
 from gridsum.training.folders import read_setup, read_steps
-
-
-class CurveError(ValueError):
-    """A curve that the files do not allow; the message says what to do first."""
 
 
 @dataclass(frozen=True)
@@ -37,22 +34,19 @@ def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
     every = {(row.model, row.seed) for row in cells if row.grids == "every"}
     rows = [row for row in cells if row.grids == "every" or (row.model, row.seed) not in every]
     if not rows:
-        raise CurveError(
+        raise AnalysisError(
             "the records hold no model on sums of different numbers of terms of five digits (2x5, 3x5, …); "
             "evaluate these first: gridsum evaluate --suite terms --out records.jsonl"
         )
-    by_seed = [f"{row.model} seed {row.seed}" for row in rows]
-    whole = [" ".join(marks_of(row, labels_of(rows))) for row in rows]
-    labels = _telling_apart([row.model for row in rows], by_seed, whole)
+    of_models = len({row.model for row in rows}) == len(rows)
     return [
-        TermsCurve(label, row.variant, dict(sorted((terms[name], record) for name, record in cells[row].items())))
-        for label, row in zip(labels, rows, strict=True)
+        TermsCurve(
+            row.model if of_models else f"{row.model} seed {row.seed}",
+            row.variant,
+            dict(sorted((terms[name], record) for name, record in cells[row].items())),
+        )
+        for row in rows
     ]
-
-
-def _telling_apart(*callings: list[str]) -> list[str]:
-    """The first of several ways to call things that calls no two alike; else the last."""
-    return next((names for names in callings if len(set(names)) == len(names)), callings[-1])
 
 
 @dataclass(frozen=True)
@@ -70,22 +64,18 @@ class TrainingCurve:
     seeds: int
 
 
-def training_curves(folders: Sequence[Path]) -> list[TrainingCurve]:
-    """Of several training folders, each called by its name, or by its path where names are alike."""
-    names = _telling_apart([folder.resolve().name for folder in folders], [str(folder) for folder in folders])
-    return [training_curve(folder, name) for folder, name in zip(folders, names, strict=True)]
-
-
-def training_curve(folder: Path, label: str) -> TrainingCurve:
+def training_curve(folder: Path) -> TrainingCurve:
     """Of all seeds of a training folder, from their logs or its summary."""
     if not (folder / "config.json").exists():
-        raise CurveError(f"{folder} is not a training folder (it has no config.json); name one that gridsum train made")
+        raise AnalysisError(
+            f"{folder} is not a training folder (it has no config.json); name one that gridsum train made"
+        )
     config, seeds = read_setup(folder)
     runs = read_steps(folder).values()
     epochs = range(1, max(map(len, runs), default=0) + 1)
     if not epochs:
-        raise CurveError(f"no epoch is finished in {folder} yet; train it first")
+        raise AnalysisError(f"no epoch is finished in {folder} yet; train it first")
     reached = [[steps[epoch - 1] for steps in runs if len(steps) >= epoch] for epoch in epochs]
     means = np.array([statistics.fmean(values) for values in reached])
     sds = np.array([statistics.stdev(values) if len(values) > 1 else 0.0 for values in reached])
-    return TrainingCurve(label, config.objective.regulariser, np.array(epochs), means, sds, len(seeds))
+    return TrainingCurve(folder.resolve().name, config.objective.regulariser, np.array(epochs), means, sds, len(seeds))

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gridsum.analysis import AnalysisError
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.inference import default_rule, infer
@@ -27,10 +28,6 @@ DIGITS = find().alphabet.base
 """The ring is the paper's: of decimal digits."""
 # Five times around, even and odd digits stand on two opposite points, which is no ring.
 _WINDINGS = range(1, DIGITS // 2)
-
-
-class RingError(ValueError):
-    """A network that writes too few digits to look for a ring; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +89,9 @@ def digit_vectors(model: Model, problems: int = 64, seed: int = 0) -> list[Digit
     """Those of every run of `model` on problems drawn from its own task, halted without chance."""
     network, task = model.network, model.config.task
     if not isinstance(network, Network):
-        raise RingError(f"{model.name} is a run of {model.config.variant}; only the paper's networks have a ring")
+        raise AnalysisError(f"{model.name} is a run of {model.config.variant}; only the paper's networks have a ring")
     if task.task.alphabet.base != DIGITS:
-        raise RingError(f"the ring is one of {DIGITS} digits, and {model.name} was trained on {task.name}")
+        raise AnalysisError(f"the ring is one of {DIGITS} digits, and {model.name} was trained on {task.name}")
     space = Space(task.terms, task.digits)
     device = next(network.parameters()).device
     symbols = sample(space, problems, Stream.of_seeds([seed], device), task=task.task).symbols.expand(
@@ -121,10 +118,17 @@ def _joined(parts: list[Tensor]) -> np.ndarray:
     return torch.cat(parts).cpu().numpy() if parts else np.zeros(0)
 
 
+def rings_of(model: Model) -> list[Ring]:
+    """The ring of every run; of a single one also that on the next two components."""
+    found = digit_vectors(model)
+    planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
+    return [ring(seed, vectors, plane) for seed, vectors in zip(model.seeds, found, strict=True) for plane in planes]
+
+
 def ring(seed: int, found: DigitVectors, components: tuple[int, int] = (1, 2)) -> Ring:
     """The ring of one run's vectors on two of their principal components."""
     if len(found.digits) < 3:
-        raise RingError(
+        raise AnalysisError(
             f"seed {seed} writes fewer than three digits on these problems, too few for a plane; "
             "train it longer, or take more problems"
         )

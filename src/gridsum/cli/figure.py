@@ -29,12 +29,9 @@ FIGURES = {
     "ring": "digit vectors on principal components (Fig. 6); all seeds of MODEL",
     "terms": "accuracy and steps against the number of terms (Fig. 2)",
     "baselines": "baselines side by side: results right against digits and terms",
-    "carries": "results right and steps against how far a carry runs",
-    "numbers": "the paper's numbers among our replications (--runs mine)",
     "training": "mean steps during training, a curve for each folder (Fig. 3)",
 }
-_OF_A_SUM, _OF_RUNS = ("placement", "steps", "attention"), ("numbers", "training")
-_NEEDS_RUNS = "is made of a folder of gridsum reproduce, or for training of gridsum train; name it with --runs FOLDER"
+_OF_A_SUM = ("placement", "steps", "attention")
 
 
 def add_options(parser: Parser) -> None:
@@ -49,7 +46,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.option(
         "--records RECORDS...",
-        "for terms, baselines, carries: files that gridsum evaluate kept, or names of shipped models for theirs "
+        "for terms, baselines: files that gridsum evaluate kept, or names of shipped models for theirs "
         "(default: those of the shipped models)",
     )
     parser.option("--runs FOLDER...", "for training: folders made by gridsum train --out")
@@ -58,8 +55,8 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     name = options.figure
-    if name in _OF_RUNS and not options.runs:
-        raise UsageError(f"the figure {name} {_NEEDS_RUNS}")
+    if name == "training" and not options.runs:
+        raise UsageError(f"the figure {name} is made of folders of gridsum train; name them with --runs FOLDER")
     if options.out is None:
         raise UsageError(f"no file to write to; add --out {name}.{'gif' if name == 'film' else 'svg'}")
     check_writable(options.out)
@@ -97,38 +94,20 @@ def _of_a_sum(options: Options, figures: Any) -> Any:
 
 def _of_many(options: Options, figures: Any) -> Any:
     """A figure of many sums: of a model's digits, of records, or of training runs."""
-    from gridsum.analysis.curves import terms_curves, training_curves
+    from gridsum.analysis.curves import terms_curves, training_curve
+    from gridsum.analysis.ring import rings_of
     from gridsum.evaluation.paper import LONG_TERMS
     from gridsum.evaluation.records import read
-    from gridsum.study.results import load_results
-    from gridsum.study.tables import numbers
+    from gridsum.model.store import load as load_runs
+    from gridsum.ops.devices import pick_device
 
-    folders = [Path(place) for place in options.runs]
     match options.figure:
         case "terms":
             return figures.plot_terms(terms_curves(read(record_files(options.records))), LONG_TERMS)
         case "baselines":
             return figures.plot_baselines(read(record_files(options.records, "baselines")))
-        case "carries":
-            return figures.plot_carries(read(record_files(options.records)))
-        case "numbers":
-            found = numbers([block for place in folders for block in load_results(place).replications()])
-            if not found:
-                raise UsageError(f"the figure numbers {_NEEDS_RUNS}")
-            return figures.plot_numbers(found)
         case "training":
-            return figures.plot_training(training_curves(folders))
+            return figures.plot_training([training_curve(Path(place)) for place in options.runs])
         case _:
-            return figures.plot_rings(_rings(options))
-
-
-def _rings(options: Options) -> list[Any]:
-    from gridsum.analysis.ring import digit_vectors, ring
-    from gridsum.model.store import load as load_runs
-    from gridsum.ops.devices import pick_device
-
-    model = load_runs(options.model or INSIDE_MODEL, pick_device(options.device))
-    found = digit_vectors(model)
-    # Of a single network there is room to show a second ring, which lies on the next two components.
-    planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
-    return [ring(seed, vectors, plane) for seed, vectors in zip(model.seeds, found, strict=True) for plane in planes]
+            model = load_runs(options.model or INSIDE_MODEL, pick_device(options.device))
+            return figures.plot_rings(rings_of(model))

@@ -21,8 +21,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.cli import FAILED, for_users
-from gridsum.cli import run as run_command
+from gridsum.cli import FAILED
 from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, seeds, whole_number
 from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell, terminal_width
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
@@ -139,21 +138,10 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
         tell(f"gridsum: {text}")
 
     if "figures" in wanted:
-        stages.draw_figures(place, page, asked, _draw, say)
+        stages.draw_figures(place, page, asked, say)
     if "report" in wanted:
         stages.write_report(place, page, asked, say)
     return FAILED if waiting else 0
-
-
-def _draw(arguments: list[str]) -> str | None:
-    """A figure; returns why it cannot be drawn."""
-    try:
-        run_command("figure", *arguments)
-    except ValueError as error:
-        if not for_users(error):
-            raise
-        return str(error)
-    return None
 
 
 def _check(options: Options, device: Any) -> int:

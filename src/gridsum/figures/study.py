@@ -21,6 +21,8 @@ _VERDICTS = {"inside": ("D", INK), "above": ("v", RIGHT), "below": ("^", WRONG)}
 def plot_numbers(numbers: Sequence[Any]) -> Picture:
     """Every number of Tables III and IV on a line of its own: the paper's, and those of the replications
     (`gridsum.study.tables.Number`)."""
+    if not numbers:
+        raise FigureError("no replication is measured yet; do that first: gridsum reproduce --only measure")
     rows = list(dict.fromkeys((number.variant, number.suite) for number in numbers))
     figure = Picture(figsize=(7.4, 1.2 + _ROW * len(rows)), layout="constrained")
     panels: dict[str, Axes] = dict(zip(_MEANS, figure.subplots(1, 2, sharey=True), strict=True))

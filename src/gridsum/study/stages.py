@@ -1,17 +1,21 @@
 """The stages of `gridsum reproduce` around its jobs: the plan, figures and report."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gridsum.evaluation.records import read
 from gridsum.io.disk import write_atomically
-from gridsum.model.store import WEIGHTS, shipped, shipped_records
+from gridsum.model.store import shipped, shipped_records
 from gridsum.study import baselines
 from gridsum.study.jobs import Job, title
 from gridsum.study.report import write_pages
-from gridsum.study.reproduction import BASELINE_RECORDS, OVERTRAINED, Reproduction, records_of
+from gridsum.study.reproduction import Reproduction
 from gridsum.study.results import Results, keep, load_results
-from gridsum.training.folders import seed_folder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
@@ -46,57 +50,33 @@ def plan(jobs: Sequence[Job], folder: Path) -> str:
     return "\n".join([*lines, *(["  nothing is left to do"] if done else [])])
 
 
-def draw_figures(
-    folder: Path, page: Path, asked: Reproduction, draw: Callable[[list[str]], str | None], tell: Tell
-) -> None:
-    """Every figure that there are data and libraries for; the others are left out, and why is said.
-
-    `draw` takes the arguments of `gridsum figure`, and returns why it could not be drawn.
-    """
-    left_out: dict[str, list[str]] = {}
-    wanted: dict[Path, list[str]] = {}
+def draw_figures(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> None:
+    """Every figure that there are data and libraries for; the others are left out, and why is said."""
+    try:
+        from gridsum.figures import save
+        from gridsum.study import pictures
+    except ImportError as error:
+        tell(f"the figures are left out: {error}")
+        return
+    wanted: dict[Path, Callable[[], Figure]] = {}
     if asked.baselines:
-        ours_and_theirs = ["--records", "exact", "base", str(folder / BASELINE_RECORDS)]
-        wanted[page.parent / baselines.PICTURE] = ["baselines", *ours_and_theirs]
+        wanted[page.parent / baselines.PICTURE] = partial(pictures.of_baselines, folder)
     if asked.paper:
         results = _results(folder)
         for path in (page.parent / "figures" / file for file in CAPTIONS):
-            if options := options_of(path.stem, results):
-                wanted[path] = [path.stem, *options]
-            else:
-                left_out.setdefault("their records or weights are not there yet", []).append(path.stem)
-    for path, arguments in wanted.items():
-        why = draw([*arguments, "--out", str(path)])
-        if why is not None:
-            left_out.setdefault(why, []).append(arguments[0])
-    for why, names in left_out.items():
-        tell(f"left out ({', '.join(names)}): {why}")
+            wanted[path] = partial(pictures.draw, path.stem, results)
+    for path, draw in wanted.items():
+        try:
+            save(draw(), path)
+            tell(f"wrote {path}")
+        except pictures.LACKING as why:
+            tell(f"left out ({path.stem}): {why}")
 
 
 def drawn_at(page: Path) -> dict[str, tuple[Path, str]]:
     """The figures that lie beside a page: by name, where, and what each shows."""
     places = {page.parent / "figures" / name: caption for name, caption in CAPTIONS.items()}
     return {path.stem: (path, caption) for path, caption in places.items() if path.exists()}
-
-
-def options_of(name: str, results: Results) -> list[str]:
-    """The options that a figure is made with; none where there is nothing to draw it from: weights need not be kept."""
-    folder, trained = results.folder, results.trained
-    if name == "numbers":
-        return ["--runs", str(folder)] if any(map(results.standing_for, OVERTRAINED)) else []
-    if name == "carries":
-        return ["--records", "exact", *map(str, sorted(folder.glob("**/records/*.jsonl")))]
-    if name == "terms":
-        paths = [records_of("base-overtrained"), records_of("base")]
-        return next((["--records", str(folder / path)] for path in paths if (folder / path).exists()), [])
-    if name == "training":
-        both = ("base", "ponderReg")
-        return ["--runs", *(str(folder / name) for name in both)] if {*both} <= {*trained} else []
-    # noGroups, whose heads see all features, has content-based heads; base may have none.
-    names = {"ring": (), "attention": ("noGroups", "base"), "placement": ("base",)}[name]
-    run = next((run for run in map(results.standing_for, names) if run is not None), None)
-    place = folder / "base" if run is None else seed_folder(folder / run.training.name, run.seed)
-    return ["--model", str(place)] if any(place.rglob(WEIGHTS)) else []
 
 
 def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> None:
