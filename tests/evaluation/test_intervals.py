@@ -8,15 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from gridsum.evaluation.intervals import (
-    CONFIDENCE,
-    compared,
-    independent_trials,
-    interval,
-    margin,
-    printed_range,
-    wilson,
-)
+from gridsum.evaluation.intervals import independent_trials, interval, means_against_paper, printed_range, wilson
+from gridsum.evaluation.paper import Spread
 from gridsum.evaluation.records import OnGrid, Record
 from gridsum.evaluation.tables import accuracy_text
 from tests.oracles.records import make_record
@@ -87,22 +80,21 @@ def test_an_accuracy_lies_in_the_range_of_what_it_prints_as(right: int):
     assert low - 1e-9 <= accuracy <= high + 1e-9
 
 
-@given(st.integers(0, 640), printed)
-@example(640, 1.0)
-@example(12, 0.03)
-@example(141, 0.25)
-@example(590, 1.0)
-def test_standings_follow_from_the_interval(right: int, value: float):
-    found = compared(right / 640, wilson(right, 640, CONFIDENCE), value, margin(value))
-    assert found.difference == pytest.approx(right / 640 - value)
+@given(st.floats(0, 1), st.floats(0, 0.5), printed)
+@example(1.0, 0.0, 1.0)
+@example(0.02, 0.01, 0.03)
+@example(0.22, 0.0, 0.25)
+@example(0.92, 0.2, 1.0)
+def test_standings_follow_from_the_interval(ours: float, sd: float, value: float):
+    """The margin is 0.05, and never more than half of the paper's number."""
+    found = means_against_paper(Spread(ours, sd, 1.0), 10, Spread(value, sd, 1.0))
+    assert found.difference == ours - value
+    assert (found.low, found.high) == (ours, ours) if sd == 0 else found.low <= ours <= found.high
     least, most = printed_range(value)
+    enough = least - min(0.05, value / 2)
     assert (found.standing == "above") == (found.low > most)
-    assert (found.standing in ("above", "matched")) == (found.low >= least - margin(value))
+    assert (found.standing in ("above", "matched")) == (found.low >= enough)
     if found.standing == "below":
         assert found.high < least
     if found.standing == "inconclusive":
-        assert found.low < least - margin(value) <= least <= found.high
-
-
-def test_the_margin_is_never_more_than_half_the_number():
-    assert (margin(0.9), margin(0.06), margin(0.0)) == (0.05, 0.03, 0.0)
+        assert found.low < enough <= least <= found.high

@@ -8,11 +8,12 @@ import torch
 
 import gridsum
 from gridsum.api.options import ModelError
+from gridsum.config.paper import ObjectiveConfig
 from gridsum.config.variants import variant
 from gridsum.data.problems import batch_of
 from gridsum.model.inside import recorded
 from gridsum.model.rollout import Network
-from gridsum.objective import loss
+from gridsum.objective.paper import cost
 
 
 def test_a_network_says_its_shapes():
@@ -77,7 +78,8 @@ def test_calling_a_network_reads_every_step_with_gradients():
     assert readout.halting is not None
     assert readout.logits.shape == (len(readout.steps), 2, 2, 5, 13), "on the grid that solving takes: 2 digits and 3"
     assert readout.halting.shape == readout.probability.shape == (len(readout.steps), 2, 2)
-    loss(readout, batch.targets_for(5).expand(2, -1, -1)).sum().backward()
+    expected = ObjectiveConfig(success="expected")
+    cost(readout, batch.targets_for(5).expand(2, -1, -1), expected).total.sum().backward()
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name

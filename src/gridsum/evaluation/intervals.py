@@ -45,13 +45,13 @@ def wilson(right: float, total: float, confidence: float = 0.95) -> tuple[float,
     return low, high
 
 
-def interval(record: Record, measure: Measure, confidence: float = 0.95) -> tuple[float, float]:
+def interval(record: Record, measure: Measure) -> tuple[float, float]:
     """Of a record that does not keep its grids, characters and problems count as independent."""
     if not record.batches:
         pairs = {"char": (record.chars_right, record.chars_valid), "seq": (record.sequences_right, record.samples)}
-        return wilson(*pairs[measure], confidence)
+        return wilson(*pairs[measure])
     trials = independent_trials(record, measure)
-    return wilson(getattr(record, measure) * trials, trials, confidence)
+    return wilson(getattr(record, measure) * trials, trials)
 
 
 def independent_trials(record: Record, measure: Measure) -> float:
@@ -91,12 +91,12 @@ def means_against_paper(ours: Spread, seeds: int, known: Spread) -> Comparison:
     if variance:
         parts = (ours.sd**2 / seeds) ** 2 / (seeds - 1) + (known.sd**2 / PAPER_SEEDS) ** 2 / (PAPER_SEEDS - 1)
         reach = float(stdtrit(variance**2 / parts, (1 + CONFIDENCE) / 2)) * math.sqrt(variance)
-    return compared(ours.mean, (ours.mean - reach, ours.mean + reach), known.mean, margin(known.mean))
-
-
-def margin(value: float) -> float:
-    """How far below the paper's number ours may lie and still be as good: never more than half of it."""
-    return min(MARGIN, value / 2)
+    low, high = ours.mean - reach, ours.mean + reach
+    least, most = printed_range(known.mean)
+    standing: Standing = "below" if high < least else "inconclusive"
+    if low >= least - min(MARGIN, known.mean / 2):  # so far below, ours are still as good: never more than half of it
+        standing = "above" if low > most else "matched"
+    return Comparison(standing, ours.mean - known.mean, low, high)
 
 
 def printed_range(value: float) -> tuple[float, float]:
@@ -106,12 +106,3 @@ def printed_range(value: float) -> tuple[float, float]:
     if value == 0.99:
         return 0.99, 1.0
     return max(0.0, value - 0.005), value + 0.005
-
-
-def compared(ours: float, found: tuple[float, float], value: float, allowed: float) -> Comparison:
-    least, most = printed_range(value)
-    low, high = found
-    standing: Standing = "below" if high < least else "inconclusive"
-    if low >= least - allowed:
-        standing = "above" if low > most else "matched"
-    return Comparison(standing, ours - value, low, high)

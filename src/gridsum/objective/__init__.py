@@ -1,5 +1,1 @@
-"""What training minimises. `loss` is the paper's objective of what a network reads."""
-
-from gridsum.objective.paper import loss
-
-__all__ = ["loss"]
+"""What training minimises: the paper's objective of what a network reads, and that of `exact`."""

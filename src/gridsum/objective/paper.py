@@ -14,8 +14,6 @@ from gridsum.config.paper import ObjectiveConfig
 from gridsum.model.paper import Readout
 from gridsum.tasks import PAD
 
-_EXPECTED = ObjectiveConfig(success="expected")
-
 
 @dataclass(frozen=True)
 class Cost:
@@ -72,20 +70,6 @@ def cost(
         expected_accuracy.mean(-1),
         (p.detach() * step).sum(0).mean(-1),
     )
-
-
-def loss(
-    rollout: Readout,
-    targets: Tensor,
-    config: ObjectiveConfig = _EXPECTED,
-    columns: Tensor | None = None,
-    success: Tensor | None = None,
-) -> Tensor:
-    """What training minimises, for each run [R]; the arguments are those of `cost`.
-
-    Without a configuration, success is the accuracy expected under p, which needs no rollout of its own.
-    """
-    return cost(rollout, targets, config, columns, success).total
 
 
 def samples_success(config: ObjectiveConfig) -> bool:
