@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from gridsum.automaton.consolidate import draw, fit
-from gridsum.automaton.rule import LearnedRule, alone
+from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.settle import settle
 from gridsum.automaton.targets import TargetTable
 from gridsum.config.exact import PROVABLE, ConsolidationConfig
@@ -126,7 +126,7 @@ def main() -> None:
     usual = ConsolidationConfig()
     config = replace(model.config.consolidation, rounds=usual.rounds, problems=options.problems or usual.problems)
     runs = [
-        deleted(alone(model.network, run), config, seed)
+        deleted(model.network.alone(run), config, seed)
         for run, seed in enumerate(model.seeds)
         if options.seeds is None or seed in options.seeds
     ]

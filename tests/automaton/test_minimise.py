@@ -16,7 +16,7 @@ from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
 from gridsum.automaton.observe import Observed, observe
 from gridsum.automaton.proof import prove
-from gridsum.automaton.rule import LearnedRule, alone
+from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.settle import settle
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, target_table
@@ -262,36 +262,36 @@ ROUND = ConsolidationConfig(problems=3_000, digits=(1, 4), steps=600, batch=512,
 
 def test_networks_are_consolidated_together_and_proved(unfinished: RuleNetwork):
     """One of them has learned nothing, and keeps its weights."""
-    fleet, again = alone(unfinished, 0, 0), RuleNetwork(unfinished.config, [1], unfinished.task)
+    fleet, again = unfinished.alone(0, 0), RuleNetwork(unfinished.config, [1], unfinished.task)
     for name, tensor in fleet.state_dict().items():
         tensor[1] = again.state_dict()[name][0]
     news = list[str]()
     first, second = (result for _, result in sorted(settle(fleet, ROUND, (4, 5), news.append)))
     assert (first["seed"], first["proved"], first["round"]) == (4, True, 1)
-    assert prove(LearnedRule(alone(fleet, 0)).table()).proved
+    assert prove(LearnedRule(fleet.alone(0)).table()).proved
     assert (second["seed"], second["proved"], second["round"]) == (5, False, None)
     assert second["why"].startswith("training failed")
-    assert all(torch.equal(a, b) for a, b in zip(alone(fleet, 1).parameters(), again.parameters(), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(fleet.alone(1).parameters(), again.parameters(), strict=True))
     assert any(line.startswith("seed 4: proved") for line in news)
 
 
 def test_a_fleet_is_consolidated_as_its_runs_alone(unfinished: RuleNetwork):
     """One short round: in long ones another order of adding grows to other weights."""
     short, seeds = replace(ROUND, rounds=1, steps=60), (5, 6)
-    fleet = alone(unfinished, 0, 0)
+    fleet = unfinished.alone(0, 0)
     results = dict(settle(fleet, short, seeds))
     for run, seed in enumerate(seeds):
-        single = alone(unfinished, 0)
+        single = unfinished.alone(0)
         ((_, result),) = settle(single, short, (seed,))
         mine, fleets = result["rounds"][0], results[run]["rounds"][0]
         assert mine | {"wrong": 0} == fleets | {"wrong": 0}
-        for parameter, of_fleet in zip(single.parameters(), alone(fleet, run).parameters(), strict=True):
+        for parameter, of_fleet in zip(single.parameters(), fleet.alone(run).parameters(), strict=True):
             assert torch.allclose(parameter, of_fleet, rtol=1e-3, atol=1e-4)
 
 
 def test_a_target_table_worse_than_its_run_is_not_learned(unfinished: RuleNetwork, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(consolidate, "judge", lambda _, learnt, *__: (0.5, learnt))
-    fleet, news = alone(unfinished, 0), list[str]()
+    fleet, news = unfinished.alone(0), list[str]()
     ((_, result),) = settle(fleet, ROUND, (4,), news.append)
     assert not result["proved"]
     assert [(done["fitted"], done["targets_right"]) for done in result["rounds"]] == [(False, 0.5)], (
@@ -305,6 +305,6 @@ def test_a_target_table_worse_than_its_run_is_not_learned(unfinished: RuleNetwor
 def test_a_run_gives_up_after_a_round_without_progress(unfinished: RuleNetwork, monkeypatch: pytest.MonkeyPatch):
     """It is fitted, and nothing comes of it: two rounds show that, and a third is not tried."""
     monkeypatch.setattr(consolidate, "fit", lambda network, *_: [(1, 0)] * network.runs)
-    ((_, result),) = settle(alone(unfinished, 0), replace(ROUND, rounds=4), (4,))
+    ((_, result),) = settle(unfinished.alone(0), replace(ROUND, rounds=4), (4,))
     assert not result["proved"]
     assert [done["fitted"] for done in result["rounds"]] == [True, True]

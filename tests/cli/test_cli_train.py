@@ -13,8 +13,7 @@ from safetensors.torch import load_file
 
 from gridsum.cli import main
 from gridsum.cli.signals import Stopped, stoppable
-from gridsum.training.checkpoints import load_checkpoint
-from gridsum.training.folders import read_metrics
+from gridsum.training.folders import load_checkpoint, read_metrics
 from gridsum.training.loop import news
 from tests.children import command as work_of
 from tests.children import in_child, stopped

@@ -18,7 +18,7 @@ import pytest
 
 from gridsum.cli import main
 from gridsum.io.disk import holder
-from gridsum.training.checkpoints import load_checkpoint
+from gridsum.training.folders import load_checkpoint
 from tests.faults.injection import Tries, counts
 from tests.faults.trainings import outcome
 from tests.oracles.sizes import SMALLEST, as_options

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
+from gridsum.automaton.rule import LearnedRule, RuleError, agreement
 from gridsum.model.rule import RuleNetwork, soft_bits
 from gridsum.tasks import FIRST_DIGIT, Addition
 from tests.oracles.column_addition import CELL_SYMBOLS
@@ -62,7 +62,7 @@ def test_on_contexts_the_rule_is_the_networks_step_on_grids(seed, height, width,
     for network in networks(dtype):
         expected = grid_step(network, symbols, codes)
         for run in range(2):
-            rule = LearnedRule(alone(network, run))
+            rule = LearnedRule(network.alone(run))
             for problem in range(2):
                 found = cell_by_cell(rule, symbols[problem], codes[run, problem])
                 assert found == expected[run, problem].tolist()
@@ -124,7 +124,7 @@ def test_soft_bits(dtype):
 def test_one_run_of_a_fleet_alone(dtype):
     fleet = RuleNetwork(MANY, [4, 7]).to(dtype)
     fleet.decided[1] = True
-    single = alone(fleet, 1)
+    single = fleet.alone(1)
     assert single.runs == 1
     assert single.embedding.weight.dtype == dtype
     assert list(single.state_dict()) == list(fleet.state_dict())

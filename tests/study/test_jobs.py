@@ -14,8 +14,7 @@ from gridsum.io.disk import read_objects
 from gridsum.io.progress import Progress
 from gridsum.study.jobs import MACHINES, Measure, Train
 from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, REPORTED, Reproduction
-from gridsum.training.checkpoints import Checkpoint, save_checkpoint
-from gridsum.training.folders import FolderError, read_metrics, read_setup, trained_epochs
+from gridsum.training.folders import Checkpoint, FolderError, read_metrics, read_setup, save_checkpoint, trained_epochs
 from tests.faults.trainings import outcome
 from tests.study.conftest import CPU, of_any_commit, quick_jobs
 from tests.training.test_loop import Told

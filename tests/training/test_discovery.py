@@ -20,10 +20,9 @@ from gridsum.model.store import load, load_runs
 from gridsum.study.watch import look
 from gridsum.tasks import Addition
 from gridsum.training import loop
-from gridsum.training.checkpoints import load_checkpoint
 from gridsum.training.discovery import at_step, draw, grid_of, place, rate, recurrent_steps
 from gridsum.training.exact import ExactGradients
-from gridsum.training.folders import FolderError, read_metrics
+from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
 from gridsum.training.loop import Fleet, train
 from tests.training.test_loop import Told
 

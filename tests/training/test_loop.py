@@ -21,9 +21,16 @@ from gridsum.io.progress import Progress
 from gridsum.model import store
 from gridsum.model.inference import UnsoundError
 from gridsum.model.store import WEIGHTS, load, load_runs, save_run
-from gridsum.training import checkpoints, folders
-from gridsum.training.checkpoints import CHECKPOINT, load_checkpoint, save_checkpoint
-from gridsum.training.folders import FolderError, append_metrics, create, read_metrics
+from gridsum.training import folders
+from gridsum.training.folders import (
+    CHECKPOINT,
+    FolderError,
+    append_metrics,
+    create,
+    load_checkpoint,
+    read_metrics,
+    save_checkpoint,
+)
 from gridsum.training.loop import Fleet, train
 from tests.training.test_gradients import tiny
 
@@ -329,7 +336,7 @@ def test_a_training_whose_disk_is_full_at_any_write_goes_on_as_if_it_had_not_bee
             return call(*given, **named)
 
         with monkeypatch.context() as patch:
-            for module in (store, checkpoints, folders):
+            for module in (store, folders):
                 patch.setattr(module, "write_atomically", partial(full, write))
             patch.setattr(folders, "append_lines", partial(full, append))
             try:

@@ -32,7 +32,7 @@ from torch.nn import functional as F
 from gridsum.automaton.minimise import TooManyStates, minimise
 from gridsum.automaton.observe import observe
 from gridsum.automaton.repair import judge, repair
-from gridsum.automaton.rule import LearnedRule, Rules, alone
+from gridsum.automaton.rule import LearnedRule, Rules
 from gridsum.automaton.targets import ANY, TargetTable, target_table
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
@@ -132,7 +132,7 @@ def consolidate(
     def look(run: int) -> tuple[Round, TargetTable | None]:
         stream = torch.cuda.stream(torch.cuda.Stream(device)) if on_gpu(device) else nullcontext()
         with stream:
-            found = draw(LearnedRule(alone(network, run)), config, seeds[run], lambda news: report(run, news))
+            found = draw(LearnedRule(network.alone(run)), config, seeds[run], lambda news: report(run, news))
             if on_gpu(device):
                 torch.cuda.current_stream(device).synchronize()
             return found
@@ -150,7 +150,7 @@ def consolidate(
     tables = {run: learnt for run, (_, learnt) in drawn.items() if learnt is not None}
     if tables:
         runs = list(tables)
-        part = alone(network, *runs).requires_grad_(True)
+        part = network.alone(*runs).requires_grad_(True)
         taught = fit(
             part,
             list(tables.values()),

@@ -39,13 +39,6 @@ class RuleError(ValueError):
     """A network from which no rule can be taken; the message says why."""
 
 
-def alone(network: RuleNetwork, *runs: int) -> RuleNetwork:
-    """One run of a fleet, or some, as a network of its own."""
-    part = RuleNetwork(network.config, runs, network.task).to(network.decided.device, network.embedding.weight.dtype)
-    part.load_state_dict({name: tensor[list(runs)] for name, tensor in network.state_dict().items()})
-    return part
-
-
 class Rules:
     """The rules of R runs. z [R,N,m] is a function of symbols [R,N] and contexts [R,N,3]."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gridsum.automaton.consolidate import consolidate
 from gridsum.automaton.proof import prove
-from gridsum.automaton.rule import LearnedRule, RuleError, agreement, alone
+from gridsum.automaton.rule import LearnedRule, RuleError, agreement
 from gridsum.config.exact import PROVABLE, ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 
@@ -35,7 +35,7 @@ def settle(
     going: dict[int, dict[str, Any]] = {run: {"seed": seed, "rounds": []} for run, seed in enumerate(seeds)}
     if not config.rounds or set(network.config.positions) != set(PROVABLE):
         for run, result in going.items():
-            found = _examine(alone(network, run))
+            found = _examine(network.alone(run))
             yield ended(run, {**result, **found, "round": 0 if found["proved"] else None})
         return
     for number in range(1, config.rounds + 1):
@@ -46,7 +46,7 @@ def settle(
             before = going.pop(run)
             result = {"proved": False, **before, "rounds": [*before["rounds"], asdict(found)], "why": found.why}
             if found.fitted:
-                result |= {"why": "", **_examine(alone(network, run))}
+                result |= {"why": "", **_examine(network.alone(run))}
             result["round"] = number if result["proved"] else None
             tell(run, _verdict(result))
             if result["proved"] or number == config.rounds or not _brought_something(before, result):

@@ -29,8 +29,7 @@ from gridsum.config.fields import MOST_SEEDS
 from gridsum.config.registry import BASELINES, Trainable, find, names
 from gridsum.config.variants import VARIANTS
 from gridsum.model.store import configuration_of, locate
-from gridsum.training.checkpoints import last_epoch
-from gridsum.training.folders import FolderError, read_setup, seed_folder
+from gridsum.training.folders import FolderError, last_epoch, read_setup, seed_folder
 
 
 def add_options(parser: Parser) -> None:

@@ -7,7 +7,7 @@ numbers to bits. So the whole way from nothing to a rule is one configuration.
 import math
 from dataclasses import dataclass, field
 
-from gridsum.config.paper import TrainingConfig, check_bounds, described, require
+from gridsum.config.paper import Section, TrainingConfig, described, require
 from gridsum.data.problems import Space
 from gridsum.tasks import Task, find
 
@@ -24,7 +24,7 @@ PROVABLE = ("left", "right", "below")
 
 
 @dataclass(frozen=True)
-class RuleConfig:
+class RuleConfig(Section):
     """The network of bits."""
 
     bits: int = described(8, "m, the bits of a cell.", least=1, most=12)
@@ -35,7 +35,7 @@ class RuleConfig:
     neighbours: str = described(" ".join(PROVABLE), f"What a cell sees, of {', '.join(POSITIONS)}.")
 
     def __post_init__(self) -> None:
-        check_bounds(self, "rule")
+        super().__post_init__()
         require(self.width % self.groups == 0, f"rule.groups is {self.groups}, which does not divide {self.width}")
         unknown = [name for name in self.positions if name not in POSITIONS]
         require(not unknown, f"rule.neighbours names {unknown}; the positions are {', '.join(POSITIONS)}")
@@ -47,7 +47,7 @@ class RuleConfig:
 
 
 @dataclass(frozen=True)
-class Phase:
+class Phase(Section):
     """The phases of training, one after another."""
 
     steps: int = described(1000, "Training steps.")
@@ -64,7 +64,7 @@ class Phase:
     )
 
     def __post_init__(self) -> None:
-        check_bounds(self, "a phase")
+        super().__post_init__()
         require(1 <= self.recurrent[0] <= self.recurrent[1], "recurrent must be two numbers, the smaller first")
         require(1 <= self.digits[0] <= self.digits[1], "digits must be two numbers of at least 1, the smaller first")
         require(self.terms[0] >= 1, "terms must be two numbers of at least 1, the smaller first")
@@ -95,7 +95,7 @@ class Phases:
 
 
 @dataclass(frozen=True)
-class DiscoveryConfig:
+class DiscoveryConfig(Section):
     """What all phases share."""
 
     batch: int = described(128, "Problems of a training step, half of them from each bucket.", least=4, multiple=4)
@@ -117,12 +117,9 @@ class DiscoveryConfig:
     )
     keep_epochs: int = described(0, "Keep the weights of every N-th epoch as weights-EPOCH.safetensors; 0: of none.")
 
-    def __post_init__(self) -> None:
-        check_bounds(self, "discovery")
-
 
 @dataclass(frozen=True)
-class ConsolidationConfig:
+class ConsolidationConfig(Section):
     """How a run is made to do in one step what it settles to: it is its own teacher."""
 
     problems: int = described(300_000, "Sums that it solves to collect states at rest, in bases above ten more.")
@@ -137,9 +134,6 @@ class ConsolidationConfig:
     )
     rare: float = described(2e-4, "States in a smaller share of the cells are taken for mistakes.")
     repair: bool = described(True, "Whether states are tried in contexts where sums stay wrong.")
-
-    def __post_init__(self) -> None:
-        check_bounds(self, "consolidation")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from gridsum.data.problems import Space
 from gridsum.tasks import Task, find
@@ -39,18 +39,22 @@ def described(default: Any, meaning: str, **limits: float) -> Any:
     return field(default=default, metadata={"meaning": meaning, "limits": limits})
 
 
-def check_bounds(section: Any, name: str) -> None:
-    """Refuse numbers that a field does not take: a configuration may come from a file that nobody has looked at."""
-    for item in dataclasses.fields(section):
-        value, limits = getattr(section, item.name), _USUAL | item.metadata.get("limits", {})
-        for number in value if isinstance(value, tuple) else (value,):
-            for limit, bound in limits.items() if isinstance(number, int | float) else ():
-                holds, told = _LIMITS[limit]
-                require(holds(number, bound), f"{name}.{item.name} must be {told.format(bound)}, not {number:,}")
+class Section:
+    """Some fields of a configuration. It may come from a file that nobody has looked at, so numbers that a field does
+    not take are refused."""
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__.removesuffix("Config").lower()
+        for item in dataclasses.fields(cast(Any, self)):
+            value, limits = getattr(self, item.name), _USUAL | item.metadata.get("limits", {})
+            for number in value if isinstance(value, tuple) else (value,):
+                for limit, bound in limits.items() if isinstance(number, int | float) else ():
+                    holds, told = _LIMITS[limit]
+                    require(holds(number, bound), f"{name}.{item.name} must be {told.format(bound)}, not {number:,}")
 
 
 @dataclass(frozen=True)
-class TaskConfig:
+class TaskConfig(Section):
     """Which problems the network trains on, and how large their grids are."""
 
     name: str = described("add", "The task, such as add, add:base=2 or subtract; --task says the same.")
@@ -63,7 +67,7 @@ class TaskConfig:
     random_columns: int = described(3, "R_W is uniform in {0..random_columns}.")
 
     def __post_init__(self) -> None:
-        check_bounds(self, "task")
+        super().__post_init__()
         for name in ("terms", "digits"):
             low, high = getattr(self, name)
             told = f"task.{name} must be two numbers of at least 1, the smaller first, not {low},{high}"
@@ -108,7 +112,7 @@ class TaskConfig:
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Section):
     """The network's shape."""
 
     width: int = described(64, "d_emb, the features of a cell.", least=4, multiple=4)
@@ -131,7 +135,7 @@ class ModelConfig:
     halting_hidden: int = described(128, "Hidden features where the context becomes λ.", least=4, multiple=4)
 
     def __post_init__(self) -> None:
-        check_bounds(self, "model")
+        super().__post_init__()
         for name in ("groups", "heads", "context_heads"):
             count = getattr(self, name)
             message = f"model.{name} is {count}, which does not divide model.width {self.width}"
@@ -140,7 +144,7 @@ class ModelConfig:
 
 
 @dataclass(frozen=True)
-class ObjectiveConfig:
+class ObjectiveConfig(Section):
     """The loss."""
 
     regulariser: Literal["explore-reinforce", "kl", "none"] = described(
@@ -158,12 +162,9 @@ class ObjectiveConfig:
         "running", "The class weight a step's loss is divided by: of samples still running, or of the whole batch."
     )
 
-    def __post_init__(self) -> None:
-        check_bounds(self, "objective")
-
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Section):
     """How long and how fast a run learns."""
 
     epochs: int = described(510, "How many epochs a run is trained for.", least=1)
@@ -188,9 +189,6 @@ class TrainingConfig:
     def epochs_in_all(self) -> int:
         """With those of the training runs that this one follows."""
         return self.first_step // self.steps_per_epoch + self.epochs
-
-    def __post_init__(self) -> None:
-        check_bounds(self, "training")
 
 
 class OfProblems:

@@ -1,12 +1,11 @@
 """The paper's network, and its rollout: symbols are placed, then step follows step."""
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from gridsum.config.paper import ModelConfig, TaskConfig
 from gridsum.data.problems import extent
@@ -193,7 +192,7 @@ class Network(RunsModule):
 
     def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,), task: TaskConfig = _DEFAULT_TASK) -> None:
         super().__init__()
-        self.config, self.task, self.runs = config, task, len(seeds)
+        self.config, self.task = config, task
         runs, symbols = generators(seeds), len(task.task.alphabet)
         self.embedding = Embedding(runs, config.width, symbols)
         self.placement = Placement(runs, config.width, config.placement_hidden)
@@ -243,13 +242,6 @@ class Network(RunsModule):
         halting = torch.stack([moment.halting for moment in moments if moment.halting is not None])
         p, truncation = halting_distribution(halting, threshold)
         return Readout(range(len(moments)), logits, halting, p, truncation)
-
-    def alone(self, run: int) -> "Network":
-        """One of the runs, as a network of its own with the same memory."""
-        parts = {id(part): nn.Parameter(part.detach()[run : run + 1]) for part in self.parameters()}
-        network = copy.deepcopy(self, parts)  # which takes these for its copies of the parameters
-        network.runs = 1
-        return network
 
     def actions(self, symbols: Tensor) -> Tensor:
         """The action probabilities [R,B,S,3] of symbols [R,B,S]."""

@@ -73,10 +73,6 @@ class RuleNetwork(RunsModule):
         """In which runs placement has hardened."""
         self.built = [type(part) for part in self.modules()]
 
-    @property
-    def runs(self) -> int:
-        return len(self.decided)
-
     def vectors(self) -> Tensor:
         """Those of the symbols: [R,13,E]."""
         if as_written(self):

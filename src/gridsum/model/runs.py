@@ -1,7 +1,8 @@
 """Parameters of R runs at once: how they are drawn, loaded and laid side by side. Each leads with the run."""
 
+import copy
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import torch
 from torch import Generator, Tensor, nn
@@ -68,6 +69,17 @@ class RunsModule(nn.Module):
 
     built: list[type[nn.Module]]
     """The classes of all modules, as they were when the network was made."""
+
+    @property
+    def runs(self) -> int:
+        return len(next(self.parameters()))
+
+    def alone(self, *runs: int) -> Self:
+        """One of the runs, or some, as a network of its own."""
+        rows = list(runs)
+        parts: dict[int, Tensor] = {id(part): nn.Parameter(part.detach()[rows]) for part in self.parameters()}
+        parts |= {id(part): part[rows] for part in self.buffers()}
+        return copy.deepcopy(self, cast(Any, parts))  # which takes these for its copies
 
 
 class RunModule(nn.Module):

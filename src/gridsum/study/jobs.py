@@ -33,8 +33,15 @@ from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.study.selection import choose, proved_seed
-from gridsum.training.checkpoints import drop_checkpoint
-from gridsum.training.folders import FolderError, difference, read_outcome, read_setup, seed_folder, trained_epochs
+from gridsum.training.folders import (
+    FolderError,
+    difference,
+    drop_checkpoint,
+    read_outcome,
+    read_setup,
+    seed_folder,
+    trained_epochs,
+)
 from gridsum.training.loop import train
 
 Way = tuple[str, str]

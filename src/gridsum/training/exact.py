@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from gridsum.automaton.rule import LearnedRule, alone
+from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.settle import settle
 from gridsum.config.exact import ExactConfig, Phase
 from gridsum.config.fields import override
@@ -169,7 +169,7 @@ class Exact(Trainable):
         from gridsum.evaluation.evaluate import RuleSubject
 
         for run, seed in enumerate(model.seeds):
-            yield RuleSubject(model.name, LearnedRule(alone(model.network, run)).table(), seed)
+            yield RuleSubject(model.name, LearnedRule(model.network.alone(run)).table(), seed)
 
     def finish(
         self, network: RuleNetwork, config: ExactConfig, seeds: Sequence[int], report: Callable[[str], None]

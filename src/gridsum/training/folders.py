@@ -1,7 +1,7 @@
-"""A training folder: the configuration, a checkpoint of the whole fleet, and a folder for each seed.
+"""A training folder: the configuration, a checkpoint, and a folder for each seed.
 
     FOLDER/config.json              what was asked for, and whose weights it began from, if not from random ones
-    FOLDER/checkpoint.safetensors   the last checkpoint (see `gridsum.training.checkpoints`)
+    FOLDER/checkpoint.safetensors   the last checkpoint of the whole fleet
     FOLDER/seed-K/metrics.jsonl     one line an epoch
     FOLDER/seed-K/weights.safetensors
     FOLDER/seed-K/weights-N.safetensors  those after N epochs, where they are to stay (training.keep_epochs)
@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,9 @@ from gridsum.config.registry import find, read_config
 from gridsum.io import sealed
 from gridsum.io.disk import append_lines, clear_temporaries, read_objects, sync, write_atomically
 from gridsum.model.store import WEIGHTS
-from gridsum.training.checkpoints import CHECKPOINT, Checkpoint, FolderError, last_epoch, load_checkpoint
 
+CHECKPOINT = "checkpoint.safetensors"
+_FORMAT = "gridsum-checkpoint-6"
 _CONFIG = "config.json"
 _METRICS = "metrics.jsonl"
 _SUMMARY = "summary.json"
@@ -36,6 +38,25 @@ _CHECKSUM = "sha256"
 """Of the rest of a configuration, which finds damage; a person who changes one removes it."""
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """What JSON of another content than was written raises."""
+
+
+class FolderError(ValueError):
+    """A training folder that cannot be used as asked; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The fleet after an epoch, and all that going on needs.
+
+    Random numbers are functions of seed and step, so these are weights, moments and the epoch. A new one replaces the
+    last as a whole: a kill leaves one of them.
+    """
+
+    epoch: int
+    seeds: Sequence[int]
+    tensors: dict[str, Tensor]
+    logs: dict[str, list[Any]] = field(default_factory=dict)
+    """How long every run's log was at that moment, and its checksum, by seed."""
 
 
 def seed_folder(folder: Path, seed: int) -> Path:
@@ -97,6 +118,49 @@ def difference(config: Any, there: Any, *may_differ: str) -> str | None:
         if leaf != theirs.get(name) and not any(fnmatch(name, pattern) for pattern in may_differ):
             return f"{name} = {theirs[name].value}, not {leaf.value}"
     return None
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    about = {**vars(checkpoint), "format": _FORMAT}
+    write_atomically(folder / CHECKPOINT, sealed.seal(about.pop("tensors"), about))
+
+
+def load_checkpoint(folder: Path) -> Checkpoint | None:
+    """The last checkpoint, or None where there is none any more."""
+    try:
+        held, about = sealed.unseal(folder / CHECKPOINT, _FORMAT)
+    except FileNotFoundError:
+        return None
+    except sealed.SealError as error:
+        raise FolderError(
+            f"{folder / CHECKPOINT} is damaged ({error}); put it back from a copy, or remove it and train in "
+            "another folder: --start-from takes these weights, without the optimiser's moments"
+        ) from None
+    del about["format"]
+    return Checkpoint(tensors=held, **about)
+
+
+def last_epoch(folder: Path) -> int | None:
+    """The epoch of the last checkpoint, by its header; None where there is none that can be read."""
+    try:
+        return int(sealed.about_file(folder / CHECKPOINT, _FORMAT)["epoch"])
+    except (FileNotFoundError, sealed.SealError):
+        return None
+
+
+def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Tensor] | None:
+    """What the optimiser of the training that left these weights held of these seeds; None where nothing says it."""
+    folders = {path.parent.parent for path in weights}
+    checkpoint = load_checkpoint(folders.pop()) if len(folders) == 1 else None
+    if checkpoint is None or not set(seeds) <= set(checkpoint.seeds):
+        return None
+    rows = [checkpoint.seeds.index(seed) for seed in seeds]
+    return {name: checkpoint.tensors[name][rows] for name in ("weights", "mean", "square", "updates")}
+
+
+def drop_checkpoint(folder: Path) -> None:
+    """A training run that has ended needs none: weights and logs say all there is to say."""
+    (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def take_up(folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor]) -> Checkpoint:

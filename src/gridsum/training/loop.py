@@ -24,8 +24,8 @@ from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory
 from gridsum.ops.devices import Replayed, describe, on_gpu
 from gridsum.ops.forms import served
-from gridsum.training.checkpoints import Checkpoint, load_moments, save_checkpoint
 from gridsum.training.folders import (
+    Checkpoint,
     FolderError,
     append_metrics,
     check_free,
@@ -35,8 +35,10 @@ from gridsum.training.folders import (
     cut_logs,
     keep_logs,
     kept_weights,
+    load_moments,
     log_lengths,
     read_outcome,
+    save_checkpoint,
     seed_folder,
     take_up,
     trained_epochs,
