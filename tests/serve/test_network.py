@@ -1,6 +1,5 @@
-"""The server on a network: other hosts, tokens, clients that go or ask too much, a stop while it works."""
+"""The server on a network: other hosts, clients that go or ask too much, a stop while it works."""
 
-import os
 import signal
 import socket
 import sys
@@ -12,8 +11,6 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from gridsum.serve import server as serving
-from gridsum.serve.guard import Access
-from gridsum.serve.server import TOKEN, ServeError, read_token
 from tests.serve.conftest import get, request, served, solve, wait_until
 
 
@@ -47,35 +44,6 @@ def test_a_host_that_is_not_this_one_is_refused(guarded: int, host: str, status:
     assert "content-security-policy" in answer.headers
     if status == 421:
         assert "--host-name" in answer.json()["error"]
-
-
-def test_a_token_is_asked_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(TOKEN, "open-sesame")
-    with served("--model", "exact") as (port, _):
-        assert get(port, "/").status_code == 401
-        assert "Bearer TOKEN" in solve(port).json()["error"]
-        assert solve(port, headers={"authorization": "Bearer open-sesame"}).json()["answer"] == "125"
-        assert get(port, "/health").status_code == 200
-        assert get(port, "/", auth=("anybody", "open-sesame")).status_code == 200, "as a browser asks"
-        for wrong in (b"Basic b3Blbi1zZXNhbWU=", b"Basic \xff", b"Basic", b"open-sesame", b"Bearer \xff", b"Bearer x"):
-            assert get(port, "/", headers=[(b"authorization", wrong)]).status_code == 401
-
-
-def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch):
-    """By no `==`, which ends at the first byte that differs."""
-    compared: list[tuple[bytes, bytes]] = []
-    monkeypatch.setattr("hmac.compare_digest", lambda *both: compared.append(both) or False)
-    access = Access(token="open-sesame")
-    assert not access.allows("Bearer open-sesame")
-    assert not access.allows("Basic OndoYXRldmVy")
-    assert compared == [(b"open-sesame", b"open-sesame"), (b"whatever", b"open-sesame")]
-
-
-@pytest.mark.parametrize("token", [b"", b"short", b"open sesame, please", b"\xff\xfeopen-sesame"])
-def test_a_token_that_protects_nothing_is_refused(monkeypatch: pytest.MonkeyPatch, token: bytes):
-    monkeypatch.setenv(TOKEN, os.fsdecode(token))
-    with pytest.raises(ServeError, match="no token in the variable GRIDSUM_TOKEN: that is at least 8 letters"):
-        read_token()
 
 
 def test_long_headers_are_refused_before_anybody_reads_them(guarded: int):

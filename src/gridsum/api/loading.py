@@ -9,7 +9,7 @@ from gridsum.api.options import ModelError
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
-from gridsum.io.names import DEFAULT_MODEL, MODELS
+from gridsum.io.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from gridsum.automaton.proof import Proof
@@ -24,10 +24,6 @@ def load(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Model:
     """
     from gridsum.automaton import files
 
-    if not isinstance(name, str | Path) or name == "":
-        raise ModelError(
-            f"{name!r} does not name a model; write {', '.join(map(repr, MODELS))}, or the path of a trained one"
-        )
     name = str(name)
     if "+" in name and not Path(name).exists():
         raise ModelError(f"{name!r} is a sum, not a model; the sum comes first: gridsum.solve({name!r}, 'exact')")

@@ -10,7 +10,7 @@ from typing import Any
 
 from gridsum.api.loading import load
 from gridsum.api.networks import PaperModel
-from gridsum.api.options import ModelError, check_seed
+from gridsum.api.options import ModelError
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.files import shipped_rule
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
@@ -83,14 +83,11 @@ def evaluate(
         >>> evaluate(lambda text: str(sum(map(int, text.rstrip("=").split("+")))), "examples")[0].seq
         1.0
     """
-    if samples is not None and not isinstance(samples, int):
-        raise SuiteError(f"{samples!r} samples cannot be evaluated; write a whole number")
     if out is not None:
         check_file(out)
     listed, chosen = what if isinstance(what, list | tuple) else [what], suites_of(suites)
     if not listed:
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
-    check_seed(seed)
     commit = source_commit()
 
     def subjects_of(one: Any) -> Iterator[Subject]:
@@ -130,18 +127,13 @@ def evaluate(
 
 def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
     """Suites, each once, of names of collections, suites and spaces."""
-    listed = [names] if isinstance(names, str | Suite) or not isinstance(names, Iterable) else list(names)
+    listed = [names] if isinstance(names, str | Suite) else list(names)
     if not listed:
         raise SuiteError("no suite is named; name one such as 2x100")
-    for name in listed:
-        if isinstance(name, str) and name in MODELS:
-            raise SuiteError(
-                f"{name!r} is a model, not a suite; name it with --model, in Python first: evaluate({name!r}, '2x15')"
-            )
-        if not isinstance(name, str | Suite):
-            pair = name if isinstance(name, tuple) else tuple(listed)
-            numbers = len(pair) == 2 and all(isinstance(part, int) for part in pair)
-            mend = f"{pair[0]} terms of {pair[1]} digits are '{pair[0]}x{pair[1]}'" if numbers else "write '2x100'"
-            raise SuiteError(f"{names!r} does not name a suite; {mend}")
+    given = next((name for name in listed if name in MODELS), None)
+    if given is not None:
+        raise SuiteError(
+            f"{given!r} is a model, not a suite; name it with --model, in Python first: evaluate({given!r}, '2x15')"
+        )
     found = [suite for name in listed for suite in ([name] if isinstance(name, Suite) else find(name))]
     return list({suite.name: suite for suite in found}.values())

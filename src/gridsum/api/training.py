@@ -81,13 +81,8 @@ def train(
         ...     len(training), len(training.log())
         (2, 2)
     """
-    if not isinstance(variant, str | None):
-        mend = "go on with a model by start_from=..." if isinstance(variant, Model) else "write 'base' or 'exact'"
-        raise ModelError(f"{variant!r} is not a variant; {mend}")
-    if not isinstance(out, str | Path):
+    if out is None:
         raise ModelError("where should the training go? Name a folder: out='runs/mine'")
-    if not isinstance(settings, Mapping | None):
-        raise ModelError(f"{settings!r} are not settings; write them as {{'training.epochs': 3}}")
     if (start_from is not None or resume) and (setting or task):
         raise ModelError("setting and task are for a new training; leave out start_from and resume")
     if start_from is not None and resume:

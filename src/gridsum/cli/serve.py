@@ -2,8 +2,7 @@
 its attention looks; how its digits are represented. The API behind the page is described at /docs.
 
 A request beyond a limit is answered with a message that names it. Work is
-abandoned when its client has gone. A token that every request must carry is
-read from the variable GRIDSUM_TOKEN.
+abandoned when its client has gone.
 
 examples:
   gridsum serve
@@ -15,7 +14,7 @@ import ipaddress
 
 from gridsum.cli.options import Options, Parser, UsageError, add_device, whole_number
 from gridsum.cli.output import tell
-from gridsum.serve.server import listen, read_token, serve
+from gridsum.serve.server import listen, serve
 
 
 def add_options(parser: Parser) -> None:
@@ -35,12 +34,10 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
-    token = read_token()
     try:
         import uvicorn  # noqa: F401
 
         from gridsum.serve.app import create_app
-        from gridsum.serve.guard import Access
     except ModuleNotFoundError as missing:
         raise UsageError(f"the page needs {missing.name}, which is not installed; pip install '.[serve]'") from None
     from gridsum.api.loading import load
@@ -49,13 +46,12 @@ def run(options: Options) -> int:
     names = list(dict.fromkeys(options.model or shipped()))
     with listen(options.host, options.port) as listener:
         models = [load(name, device=options.device) for name in names]
-        access = Access(tuple(options.host_name), token)
-        app = create_app(models, options.max_cells, options.max_waiting, access)
+        app = create_app(models, options.max_cells, options.max_waiting, options.host_name)
         host, port = listener.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         tell(f"gridsum serves {', '.join(names)} on {address} (Ctrl+C stops it)")
         if not ipaddress.ip_address(host).is_loopback:
-            tell(f"other machines that {'have its token' if token else 'can reach this one'} may ask it, too")
+            tell("other machines that can reach this one may ask it, too")
         serve(app, listener)
         tell("stopped")
     return 0

@@ -21,7 +21,7 @@ from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
 from gridsum.page.data import network_script
 from gridsum.page.site import PARTS, file_of, static_files
-from gridsum.serve.guard import Access, Guard
+from gridsum.serve.guard import Guard
 from gridsum.serve.schemas import AnswerView, Health, ModelView, Problem, SumRequest
 from gridsum.serve.workers import Workers
 from gridsum.tasks import ExpressionError
@@ -37,7 +37,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, access: Access) -> FastAPI:
+def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, host_names: Sequence[str] = ()) -> FastAPI:
     """The application that serves `models`; the first is the default."""
     workers, by_name = Workers(max_waiting), {model.name: model for model in models}
     app = FastAPI(
@@ -47,7 +47,7 @@ def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, access
         docs_url=None,  # FastAPI's own pages load their scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(Guard, most=2 * max_cells + 4096, access=access)  # with some room for spaces
+    app.add_middleware(Guard, most=2 * max_cells + 4096, host_names=host_names)  # with some room for spaces
     for kind in _STATUS:
         app.add_exception_handler(kind, _explain)
 

@@ -1,10 +1,7 @@
-"""What every request passes before the API sees it: which host it names, whether it may ask, how much it sends."""
+"""What every request passes before the API sees it: which host it names, how much it sends."""
 
-import base64
-import hmac
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -22,47 +19,25 @@ HEADERS = {
 }
 _HEAD = 1 << 14
 """Bytes of the address and the headers of a request; h11 limits only what does not arrive at once."""
-_OPEN = "/health"
-"""What may be asked without a token."""
 
 
-@dataclass(frozen=True)
-class Access:
-    """Who may ask."""
+def knows(host: str, names: Sequence[str]) -> bool:
+    """Whether a Host header names this server: localhost, a numeric address, or one of its names.
 
-    host_names: Sequence[str] = ()
-    """Names of this server, beside localhost and numeric addresses."""
-    token: str | None = field(default=None, repr=False)
-    """What a request must carry, if anything."""
-
-    def knows(self, host: str) -> bool:
-        """Whether a Host header names this server.
-
-        A browser that somebody else's page has tricked into asking us names somebody else's host, never an address.
-        """
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-            return name in ("localhost", *map(str.lower, self.host_names)) or bool(ipaddress.ip_address(name))
-        except ValueError:
-            return False
-
-    def allows(self, authorization: str) -> bool:
-        """As 'Bearer TOKEN', or as the password of anybody, which is what browsers ask for."""
-        kind, _, given = authorization.partition(" ")
-        token = given.strip().encode()
-        if kind.lower() == "basic":
-            try:
-                token = base64.b64decode(token).partition(b":")[2]
-            except ValueError:
-                return False
-        return self.token is None or hmac.compare_digest(token, self.token.encode())
+    A browser that somebody else's page has tricked into asking us names somebody else's host, never an address.
+    """
+    try:
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        return name in ("localhost", *map(str.lower, names)) or bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
 
 
 class Guard:
     """Refuses what may not be asked, and protects the page."""
 
-    def __init__(self, app: ASGIApp, most: int, access: Access) -> None:
-        self._app, self._most, self._access = app, most, access
+    def __init__(self, app: ASGIApp, most: int, host_names: Sequence[str]) -> None:
+        self._app, self._most, self._host_names = app, most, host_names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -83,11 +58,8 @@ class Guard:
         address = len(scope["raw_path"]) + len(scope["query_string"])
         if address + sum(len(name) + len(value) for name, value in headers.raw) > _HEAD:
             return _refused(431, f"the headers and the address have more than {_HEAD:,} bytes", connection="close")
-        if not self._access.knows(headers.get("host", "")):
+        if not knows(headers.get("host", ""), self._host_names):
             return _refused(421, "this server does not go by that name; start it with --host-name NAME")
-        if scope["path"] != _OPEN and not self._access.allows(headers.get("authorization", "")):
-            why = "this server asks for its token, as 'Authorization: Bearer TOKEN' or as a password"
-            return _refused(401, why, www_authenticate='Basic realm="gridsum", Bearer')
         if "transfer-encoding" in headers or int(headers.get("content-length", 0)) > self._most:
             why = f"the request has more than {self._most:,} bytes, or does not say how many; ask for less at once"
             return _refused(413, why, connection="close")
@@ -95,4 +67,4 @@ class Guard:
 
 
 def _refused(status: int, why: str, **headers: str) -> ASGIApp:
-    return JSONResponse({"error": why}, status, {name.replace("_", "-"): told for name, told in headers.items()})
+    return JSONResponse({"error": why}, status, headers)

@@ -1,7 +1,5 @@
-"""A server at work: where it listens, which token it asks for, how it stops."""
+"""A server at work: where it listens, how it stops."""
 
-import os
-import re
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -9,7 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-TOKEN = "GRIDSUM_TOKEN"
 _GRACE_SECONDS = 10
 """How long requests may continue once the server is told to stop."""
 
@@ -46,11 +43,3 @@ def listen(host: str, port: int) -> socket.socket:
         raise ServeError(
             f"cannot listen on port {port} of {host}: {reason}; choose another with --port, 0 for a free one"
         ) from None
-
-
-def read_token() -> str | None:
-    """The token in the environment, if there is one."""
-    token = os.environ.get(TOKEN)
-    if token is not None and not re.fullmatch(r"[A-Za-z0-9._~+/=-]{8,}", token):
-        raise ServeError(f"no token in the variable {TOKEN}: that is at least 8 letters, digits or any of ._~+/=-")
-    return token
