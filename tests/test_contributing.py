@@ -22,7 +22,7 @@ CHANGES = {
         ', "narrow": {"model.step_hidden": 16}',
     ),
     ("config/paper.py", "dataclass"): (
-        'class TrainingConfig:\n    """How long and how fast a run learns."""\n\n',
+        'class TrainingConfig(Section):\n    """How long and how fast a run learns."""\n\n',
         '    patience: int = described(3, "How long I wait.", least=1)\n',
     ),
 }
