@@ -78,7 +78,7 @@ def test_parts_that_do_not_fit_are_refused_under_any_checksum(field, value):
     data = json.loads(column_addition().to_json()) | {field: value}
     del data["checksum"]
     text = json.dumps(data | {"checksum": hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()})
-    with pytest.raises(TableError, match="write it again with: gridsum rule --out"):
+    with pytest.raises(TableError, match="write it again with: gridsum export --to json"):
         RuleTable.from_json(text)
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from gridsum.automaton.certify import NO_AXIOMS, Certified
@@ -67,13 +66,6 @@ def test_a_rule_that_does_not_add_is_not_called_addition(write: Write, command: 
     assert "gridsum prove" not in out
 
 
-def test_the_file_is_the_rule(write: Write, tmp_path: Path, command: Command):
-    table, copy = write(column_addition()), tmp_path / "copy.json"
-    status, _, err = command("rule", "--model", table, "--out", str(copy))
-    assert (status, err) == (0, f"gridsum: wrote {copy}\n")
-    assert np.array_equal(RuleTable.from_json(copy.read_text()).steps, column_addition().steps)
-
-
 @pytest.mark.parametrize(
     ("task", "problem", "cells"),
     [
@@ -110,7 +102,7 @@ def test_what_is_no_rule_as_it_was_written_is_refused(command: Command, tmp_path
         status, out, err = command("prove", "--model", str(path))
         assert (status, out) == (2, "")
         assert f"{path}: " in err
-        assert "gridsum rule --out" in err
+        assert "gridsum export --to json" in err
 
 
 def test_a_table_that_adds_is_proved(write: Write, command: Command):

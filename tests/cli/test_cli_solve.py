@@ -112,26 +112,6 @@ def test_a_standard_output_that_takes_no_more_is_no_bug(tmp_path: Path, environm
     assert told[7:] in ([], [f"{full}choose another place", "2"])
 
 
-def test_a_trace_is_the_whole_computation(command: Command):
-    status, out, err = command("solve", "--trace", "523+102", "--model", "base", "--seed", "5")
-    assert (status, err) == (0, "")
-    content = json.loads(out)
-    trace = gridsum.load("base").trace("523+102", seed=5)
-    assert content == json.loads(json.dumps(trace.to_dict()))
-    assert (content["answer"], content["expected"]) == (trace.answer.answer, "625")
-    assert content["symbols"] == list("523+102=")
-    assert content["actions"] == pytest.approx(trace.actions.numpy(), abs=1e-6)
-    halting, probability = trace.halting.tolist(), trace.probability.tolist()
-    assert [frame["n"] for frame in content["frames"]] == list(range(trace.answer.steps + 1))
-    for n, frame in enumerate(content["frames"]):
-        told = [frame["lambda"], frame["p"], frame["cumulated"]]
-        assert told == pytest.approx([halting[n], probability[n], sum(probability[: n + 1])], abs=1e-6)
-        assert ["".join(row).replace(" ", "·") for row in frame["symbols"]] == trace.text[n]
-        assert frame["confidence"] == pytest.approx(trace.inside.decoded[n].amax(-1).numpy(), abs=1e-6)
-    fixed = json.loads(command("solve", "--trace", "1+1", "--model", "fixedTime")[1])
-    assert (fixed["halting"], [frame["lambda"] for frame in fixed["frames"]]) == ("fixed", [None] * 13)
-
-
 def test_the_drawing_of_a_network_shows_its_placement_its_readings_and_when_it_halts(command: Command):
     status, out, err = command("solve", "523+102+9416", "--model", "base", "--show")
     assert (status, err) == (0, "")

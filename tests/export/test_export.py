@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -31,7 +32,8 @@ def test_a_hub_folder_loads_again(name: str, tmp_path: Path):
 
 def test_the_json_of_a_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["export", "exact", "--to", "json", "--out", str(tmp_path / "rule.json")]) == 0
-    assert main(["prove", "--model", str(tmp_path / "rule.json")]) == 0
+    table = gridsum.load(tmp_path / "rule.json").table  # type: ignore[attr-defined]
+    assert np.array_equal(table.steps, gridsum.load("exact").table.steps)  # type: ignore[attr-defined]
     assert main(["export", "base", "--to", "json", "--out", str(tmp_path / "none.json")]) == 2
     assert "no finite table describes it" in capsys.readouterr().err
 

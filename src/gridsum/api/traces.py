@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gridsum.model.inside import Trace as Inside
 
 _PLOTS = ("steps", "placement")
-# float32 holds about seven digits; more of them would be noise, and double the output.
-_DECIMALS = 6
 
 
 class TraceError(ValueError):
@@ -112,33 +110,6 @@ class Trace:
     def _letters(self) -> list[str]:
         return [BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """What happened inside, but for `grids`, as `gridsum solve --trace` prints it."""
-        inside = self.inside
-
-        def frame(n: int) -> dict[str, Any]:
-            confidence, codes = inside.decoded[n].max(-1)
-            halting, probability = inside.halting, inside.probability
-            found: dict[str, Any] = {
-                "n": n,
-                "lambda": None if halting is None else float(halting[n]),
-                "p": None if probability is None else float(probability[n]),
-                "cumulated": None if probability is None else float(probability[: n + 1].sum()),
-                "symbols": [[inside.alphabet[code] for code in row] for row in codes.tolist()],
-                "confidence": _rounded(confidence),
-            }
-            if self.states is not None:
-                found["states"] = self.states[n].tolist()
-            return found
-
-        return self.answer.described(self.model.name) | {
-            "alphabet": list(inside.alphabet),
-            "symbols": [inside.alphabet[code] for code in inside.symbols.tolist()],
-            "action_names": ["TLU", "NLP", "NOP"],
-            "actions": _rounded(inside.actions),
-            "frames": [frame(n) for n in range(len(self))],
-        }
-
     def __len__(self) -> int:
         return self.answer.steps + 1
 
@@ -177,10 +148,6 @@ class Trace:
         if path is not None:
             write_atomically(Path(path).resolve(), film)
         return film
-
-
-def _rounded(values: Any) -> Any:
-    return values.double().round(decimals=_DECIMALS).tolist()
 
 
 class Film(bytes):

@@ -9,11 +9,11 @@ SHIPPED = Path(__file__).parents[1] / "shipped"
 
 
 def read_rule(path: str | Path) -> RuleTable:
-    """The rule in a file that `gridsum rule --out` wrote."""
+    """The rule in a file that `gridsum export --to json` wrote."""
     try:
         return RuleTable.from_json(Path(path).read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        raise TableError(f"{path}: this is not text; write a rule with: gridsum rule --out FILE.json") from None
+        raise TableError(f"{path}: this is not text; write one with: gridsum export --to json") from None
     except TableError as error:
         raise TableError(f"{path}: {error}") from None
 

@@ -123,7 +123,7 @@ class RuleTable:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError, zlib.error) as error:
             raise TableError(
-                f"this is not a rule as gridsum wrote it ({error}); write it again with: gridsum rule --out FILE.json"
+                f"this is not a rule as gridsum wrote it ({error}); write it again with: gridsum export --to json"
             ) from None
 
 

@@ -3,12 +3,11 @@ meanings are those of its proof. With --task, show what cells of this kind can d
 
 examples:
   gridsum rule
-  gridsum rule --model runs/exact/seed-3 --out rule.json
+  gridsum rule --model runs/exact/seed-3
   gridsum rule --task subtract 900-1-23 --out subtract.svg
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridsum.api.loading import rule_model
@@ -27,8 +26,7 @@ def add_options(parser: Parser) -> None:
     source = parser.add_mutually_exclusive_group()
     add_model(parser, within=source)
     parser.option("--task TASK", "a rule by hand, made from what the columns of a task do", source)
-    told = "also write a file: the whole table as JSON, or a picture if its name ends in .svg, .png or .pdf"
-    parser.option("--out FILE", told)
+    parser.option("--out FILE", "also draw a picture; its name ends in .svg, .png or .pdf (gridsum export writes JSON)")
 
 
 def run(options: Options) -> int:
@@ -41,15 +39,10 @@ def run(options: Options) -> int:
         model = rule_model(options.model)
         name, table = model.name, model.table
     if options.out is not None:
-        if options.out.endswith((".svg", ".png", ".pdf")):
-            from gridsum.figures.rule import plot_rule
-            from gridsum.figures.style import save
+        from gridsum.figures.rule import plot_rule
+        from gridsum.figures.style import save
 
-            save(plot_rule(table, table.task.parse(options.expression or table.task.problem)), options.out)
-        else:
-            from gridsum.io.disk import write_atomically
-
-            write_atomically(Path(options.out).resolve(), f"{table.to_json()}\n".encode())
+        save(plot_rule(table, table.task.parse(options.expression or table.task.problem)), options.out)
         tell(f"gridsum: wrote {options.out}")
     from gridsum.automaton.meaning import meaning_of
 

@@ -8,27 +8,11 @@ is then 2. An empty line of a file is answered by an empty line.
 exact takes up to 2·10^8 cells (terms × digits). For the paper's networks
 there is no limit but memory, about 8 KB for each cell.
 
-a trace is what --json prints and, for a grid of H rows × W columns:
-  alphabet       the symbols; the first, ' ', is PAD (a blank)
-  symbols        the input, character by character
-  action_names   TLU (append to the top row), NLP (push a new row), NOP (ignore)
-  actions        for each input symbol, the probabilities of these actions
-  frames         for each n from 0 (before any step) to steps:
-    n
-    lambda       λ_n, the probability of halting now if still running
-    p            p_n, the probability of halting at n
-    cumulated    the probability of having halted by n
-                 (these three are null where halting is not learned)
-    symbols      H × W, the output symbol of each cell
-    confidence   H × W, its probability
-    states       H × W, the state of each cell, where the model is a rule
-
 examples:
   gridsum solve 523+102+9416 99999+1
   gridsum solve --show 523+102
   gridsum solve --file sums.txt --json > answers.jsonl
   gridsum solve --task add:base=2 101+11
-  gridsum solve --trace 12+34 --model base | jq '.frames[].lambda'
   echo 12+34 | gridsum solve --model base --halting median
 """
 
@@ -64,7 +48,6 @@ def add_options(parser: Parser) -> None:
         output,
     )
     parser.option("--show", "draw the grid as placed, and every cell's output symbol after each step", output)
-    parser.option("--trace", "print what happens inside, one JSON object per line (see below)", output)
     parser.option("--network", "let the network itself answer, where its rule would (slow for long sums)")
     add_rules(parser)
     add_device(parser, "cpu")
@@ -113,7 +96,7 @@ class _Solver:
         name = options.model if options.task is None else _rule_for(options.task)
         self._model, self._options = load(name, device=options.device), options
         self._solving = SolveOptions(options.halting, options.placement, options.seed, options.network)
-        self._plain = not (options.json or options.show or options.trace)
+        self._plain = not (options.json or options.show)
         self.status = self.answered = self.wrong = 0
 
     def answer_lines(self, lines: list[bytes], before: int) -> None:
@@ -140,7 +123,7 @@ class _Solver:
                 self.status = 2
                 alone = place == "argument" and len(texts) == 1
                 tell(f"gridsum: error: {'' if alone else f'{place} {number}: '}{terms}")
-                if not self._plain and not self._options.show:
+                if self._options.json:
                     print_text(json.dumps({place: number, "error": str(terms)}) + "\n")
             if self._plain:
                 print_text("\n")
@@ -157,12 +140,10 @@ class _Solver:
     def _printed(self, expressions: list[tuple[str, ...]]) -> Iterator[str]:
         """What is printed of each answer."""
         model, options = self._model, self._options
-        if options.trace or options.show:
+        if options.show:
             from gridsum.api.terminal import draw
 
-            for terms in expressions:
-                trace = model.traced(terms, self._solving)
-                yield json.dumps(trace.to_dict()) + "\n" if options.trace else draw(trace)
+            yield from (draw(model.traced(terms, self._solving)) for terms in expressions)
             return
         for answer in model.answers(expressions, self._solving) if expressions else ():
             self.answered += 1
