@@ -139,7 +139,7 @@ def test_families_in_another_base(family: str):
         ("ad", "did you mean 'add'"),
         ("add:base=1", "between 2 and 36"),
         ("add:base=37", "between 2 and 36"),
-        ("add:bass=2", "cannot be made of 'add:bass=2'; it takes base"),
+        ("add:bass=2", "takes no 'bass'; did you mean 'base'"),
         ("add:2", "is not a parameter"),
     ],
 )

@@ -89,9 +89,13 @@ def find(name: str = DEFAULT) -> Task:
         parameters[key.strip()] = int(value) if value.strip().isascii() and value.strip().isdigit() else value.strip()
     try:
         task = makers[kind](**parameters)
-    except TypeError:
-        takes = ", ".join(inspect.signature(makers[kind]).parameters)
-        raise TaskError(f"the task {kind} cannot be made of {name!r}; it takes {takes or 'nothing'}") from None
+    except TypeError as error:
+        takes = tuple(inspect.signature(makers[kind]).parameters)
+        unknown = next((key for key in parameters if key not in takes), None)
+        if unknown is None:
+            raise TaskError(f"the task {kind} cannot be made of {name!r}: {error}") from None
+        mend = did_you_mean(unknown, takes, f"it takes {', '.join(takes) or 'nothing'}")
+        raise TaskError(f"the task {kind} takes no {unknown!r}; {mend}") from None
     except ValueError as error:
         raise TaskError(f"the task {name}: {error}") from None
     if not isinstance(task, Task):
