@@ -73,9 +73,10 @@ coq:
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends coq >/dev/null; } \
 		|| echo "Coq is not installed, and only root can install it, on Debian: its theorem is not checked here"
 
-# Faults injected on purpose, for about half an hour: a table of tries and losses, and a record of them.
+# Faults injected on purpose, for about half an hour, each kind for three minutes.
 faults: .venv/.installed-dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults --json benchmarks/records/faults-$$(date +%F).json
+	FAULTS_SECONDS=180 $(BIN)/pytest tests/faults --timeout 0 -rP
+	$(BIN)/pytest -m slow -k killed tests/study/test_workers.py
 
 docs: .venv/.installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,1 +1,1 @@
-"""Faults, injected on purpose: nothing may be lost. `make faults` runs all of it, `make test` a short version."""
+"""Faults, injected on purpose: nothing may be lost. `make faults` tries as many as there is time for."""

@@ -5,7 +5,6 @@ import errno
 import os
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -15,8 +14,6 @@ Tries = Generator[str | None, None, None]
 """What was lost in each try; None where nothing was."""
 KILLED, FAILED, UNTOLD = 137, 3, 4
 """How a child ends that was killed, that was told of an error, and that has raised what no user should see."""
-counts: Counter[str] = Counter()
-"""How many processes were begun, and how those ended that did not come to their end."""
 _OPERATIONS = ("open", "replace", "rename", "unlink", "remove", "mkdir", "rmdir", "fsync", "ftruncate", "write")
 
 
@@ -87,7 +84,4 @@ def in_child(work: Callable[[], object], at: int | None = None, how: How = "kill
         return status
 
     ended = children.in_child(faulty)
-    counts["processes"] += 1
-    counts["killed"] += ended.status == KILLED
-    counts["told of an error"] += ended.status == FAILED
     return ended.status, ended.out
