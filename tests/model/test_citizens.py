@@ -24,24 +24,12 @@ def test_a_network_says_its_shapes():
 @pytest.mark.parametrize("name", ["base", "fixedTime"])
 def test_hooks_fire_once_a_step_in_solving_and_tracing(name: str):
     model = gridsum.load(name)
-    plain = model.trace("58+67")
-    calls: list[str] = []
-    parts = ("step", "step.attention", "step.transition.feed_forward")
-    hooks = [
-        model.network.get_submodule(part).register_forward_hook(lambda *_, part=part: calls.append(part))
-        for part in parts
-    ]
-    answer = model.solve("58+67")
-    assert answer.answer == "125"
-    for part in parts:
-        assert calls.count(part) == answer.steps
-    calls.clear()
-    trace = model.trace("58+67")
-    for part in parts:
-        assert calls.count(part) == answer.steps
-    for hook in hooks:
-        hook.remove()
-    torch.testing.assert_close(trace.grids, plain.grids, atol=1e-3, rtol=1e-3)
+    plain, parts = model.trace("58+67"), ("step", "step.attention", "step.transition.feed_forward")
+    for asked in (model.solve, model.trace):
+        with recorded(model.network, parts) as found:
+            asked("58+67")
+        assert [len(found[part]) for part in parts] == [plain.answer.steps] * 3
+    torch.testing.assert_close(torch.cat(found["step"])[:, 0], plain.grids[1:], atol=1e-3, rtol=1e-3)
 
 
 def test_hooks_fire_once_a_step_in_exact():

@@ -13,7 +13,6 @@ from gridsum.objective.paper import cost, sampled_success
 from gridsum.ops.forms import by_blas_alone
 from gridsum.ops.grids import GridSize
 from gridsum.training.gradients import EagerGradients, draw_grid, part_gradient
-from gridsum.training.graphs import GraphGradients
 from gridsum.training.optimiser import AdamW
 from tests.oracles.sizes import SMALLEST
 
@@ -138,24 +137,6 @@ def test_grids_are_as_large_as_the_paper_says():
     assert int(size.inside[run].sum()) == 65
     alone = draw_grid(space, config.task, Stream.of_seeds([2]), static=False)
     assert alone.inside is None, "a lone run's grid fills the whole"
-
-
-@pytest.mark.parametrize("most", [1, 5, 40, 100])
-def test_few_graphs_lead_to_the_longest_rollout(most):
-    engine = GraphGradients.__new__(GraphGradients)  # what is asked of it needs no GPU
-    engine.config = override(variant("base"), {"model.max_steps": most})
-    engine.recent = [[], [3, 2]]
-    length = engine._guess(0)
-    assert length is not None
-    assert length <= most
-    climbed = []
-    while length < most:
-        climbed.append(engine._length(1.5 * length))
-        assert climbed[-1] > length
-        length = climbed[-1]
-    assert length == most
-    assert len(climbed) <= 5
-    assert (engine._guess(1) or 0) >= min(3, most)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -1,6 +1,7 @@
 """Training into a folder: logs, checkpoints, resuming, runs that diverge."""
 
 import json
+import os
 import shutil
 import struct
 from dataclasses import replace
@@ -16,7 +17,6 @@ from safetensors.torch import load_file
 from gridsum.config.fields import override
 from gridsum.config.paper import Config, ConfigError
 from gridsum.config.registry import find
-from gridsum.io.disk import LockedError
 from gridsum.io.progress import Progress
 from gridsum.model import store
 from gridsum.model.inference import UnsoundError
@@ -173,22 +173,6 @@ def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, mon
         train(short(), [3], tmp_path, CPU)
 
 
-@pytest.mark.parametrize(
-    ("changes", "seeds", "message"),
-    [
-        ({"model.dropout": 0.2}, [1], r"model\.dropout = 0\.1"),
-        ({"training.epochs": 1}, [1], "for 2 epochs already; .* of 2 or more"),
-        ({}, [2], r"seeds \[1\]"),
-    ],
-)
-def test_resuming_with_other_settings_says_which(tmp_path, changes, seeds, message):
-    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
-    before = files(tmp_path)
-    with pytest.raises(FolderError, match=message):
-        train(short(**changes), seeds, tmp_path, CPU, resume=True)
-    assert files(tmp_path) == before
-
-
 def test_what_is_trained_is_never_overwritten_and_nothing_is_not_resumed(tmp_path):
     train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
     before = weights_of(tmp_path, 1)
@@ -210,61 +194,56 @@ def flip(path):
     path.write_bytes(content)
 
 
-def cut(path):
-    path.write_bytes(path.read_bytes()[:100])
+def changed(**changes):
+    """Another checkpoint in the place of the folder's own."""
+
+    def change(folder):
+        held = load_checkpoint(folder)
+        tensors = {name: changes.pop(name, part) for name, part in held.tensors.items()}
+        kept = {name: part for name, part in tensors.items() if part is not None}
+        save_checkpoint(folder, replace(held, tensors=kept, **changes))
+
+    return change
 
 
-def test_a_checkpoint_that_is_damaged_or_missing_is_told(tmp_path):
-    """Nothing begins anew over what is trained."""
-    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
-    before = weights_of(tmp_path, 1)
-    for harm, told in ((flip, "is damaged"), (cut, "is damaged"), (Path.unlink, "is missing")):
-        harm(tmp_path / CHECKPOINT)
-        with pytest.raises(FolderError, match=f"{told}.*put it back from a copy, or .*--start-from"):
-            train(short(**{"training.epochs": 2}), [1], tmp_path, CPU, resume=True)
-    torch.testing.assert_close(weights_of(tmp_path, 1), before, rtol=0, atol=0)
+def rewritten(name, change):
+    return lambda folder: (folder / name).write_text(change((folder / name).read_text()))
 
 
-def test_a_checkpoint_of_other_runs_is_refused(tmp_path):
-    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
-    held = load_checkpoint(tmp_path)
-    assert held is not None
-    cases = {
-        "seeds": replace(held, seeds=(2,)),
-        r"mean is \[1, 7\] of float32 but should be": replace(held, tensors=held.tensors | {"mean": torch.zeros(1, 7)}),
-        "alive is absent": replace(
-            held, tensors={name: part for name, part in held.tensors.items() if name != "alive"}
+LOG = "seed-1/metrics.jsonl"
+MEND = ".*put it back from a copy, or .*--start-from"
+
+
+@pytest.mark.parametrize(
+    ("harm", "asked", "message"),
+    [
+        (None, {"model.dropout": 0.2}, r"model\.dropout = 0\.1"),
+        (None, {"training.epochs": 1}, "for 2 epochs already; .* of 2 or more"),
+        (None, [2], r"seeds \[1\]"),
+        (lambda folder: flip(folder / CHECKPOINT), {}, f"is damaged{MEND}"),
+        (lambda folder: os.truncate(folder / CHECKPOINT, 100), {}, f"is damaged{MEND}"),
+        (lambda folder: (folder / CHECKPOINT).unlink(), {}, f"is missing{MEND}"),
+        (changed(seeds=(2,)), {}, "another run's: it is of seeds"),
+        (changed(mean=torch.zeros(1, 7)), {}, r"mean is \[1, 7\] of float32 but should be"),
+        (changed(alive=None), {}, "alive is absent"),
+        (lambda folder: (folder / LOG).unlink(), {}, f"{LOG} is not as it was"),
+        (lambda folder: os.truncate(folder / LOG, 50), {}, f"{LOG} is not as it was"),
+        (rewritten(LOG, lambda text: text.replace("epoch", "x")), {}, f"{LOG} is not as it was"),
+        (rewritten("config.json", lambda text: text.replace("base", "SASA")), {}, "is not as it was written"),
+        *(
+            (rewritten("config.json", lambda _, content=content: content), {}, "cannot be read as the configuration")
+            for content in ("[]", "{", '{"seeds": [1e400]}', "[" * 100_000)
         ),
-    }
-    for message, checkpoint in cases.items():
-        save_checkpoint(tmp_path, checkpoint)
-        with pytest.raises(FolderError, match=message):
-            train(short(), [1], tmp_path, CPU, resume=True)
-
-
-@pytest.mark.parametrize("harm", [None, slice(1, None), slice(0, 1), "x"])
-def test_a_log_that_is_not_as_at_the_checkpoint_is_told(tmp_path, harm):
-    train(short(**{"training.epochs": 2}), [1], tmp_path, CPU)
-    log = tmp_path / "seed-1" / "metrics.jsonl"
-    text = log.read_text()
-    log.unlink()
+    ],
+)
+def test_a_folder_that_is_not_as_it_was_left_or_asked_for_is_not_resumed(tmp_path, first, harm, asked, message):
+    folder = Path(shutil.copytree(first[0].paths[0].parents[1], tmp_path / "run"))
     if harm is not None:
-        log.write_text(text.replace("epoch", harm) if harm == "x" else "".join(text.splitlines(keepends=True)[harm]))
-    with pytest.raises(FolderError, match=r"metrics\.jsonl is not as it was"):
-        train(short(**{"training.epochs": 9}), [1], tmp_path, CPU, resume=True)
-
-
-def test_a_configuration_that_is_not_as_it_was_written_is_refused(tmp_path):
-    """A flipped bit makes another number of epochs, or another name of what it began from."""
-    train(short(**{"training.epochs": 1}), [1], tmp_path, CPU)
-    path = tmp_path / "config.json"
-    path.write_text(path.read_text().replace('"epochs": 1,', '"epochs": 3,'))
-    with pytest.raises(FolderError, match="is not as it was written"):
-        train(short(), [1], tmp_path, CPU, resume=True)
-    for harm in ("[]", "{", '{"seeds": [1e400]}', "[" * 100_000):
-        path.write_text(harm)
-        with pytest.raises(FolderError, match="cannot be read as the configuration"):
-            train(short(), [1], tmp_path, CPU, resume=True)
+        harm(folder)
+    before, changes = files(folder), asked if isinstance(asked, dict) else {}
+    with pytest.raises(FolderError, match=message):
+        train(short(**changes), [1] if isinstance(asked, dict) else asked, folder, CPU, resume=True)
+    assert files(folder) == before
 
 
 def test_training_that_goes_on_elsewhere_is_one_training(tmp_path):
@@ -310,8 +289,8 @@ def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path, firs
 def first(tmp_path_factory):
     """A model to start from, and the configuration to go on with."""
     folder = tmp_path_factory.mktemp("first") / "first"
-    train(short(**{"training.epochs": 1}), [1], folder, CPU)
-    return load(str(folder)), following(short(**{"training.epochs": 1}))
+    train(short(**{"training.epochs": 2}), [1], folder, CPU)
+    return load(str(folder)), following(short(**{"training.epochs": 2}))
 
 
 @pytest.mark.parametrize("begun", ["anew", "from weights"])
@@ -368,16 +347,10 @@ def test_a_network_learns(tmp_path):
     assert last["accuracy"] > 0.5
 
 
-def test_a_training_that_follows_another_begins_a_cosine_of_its_own(monkeypatch):
+def test_a_training_that_follows_another_begins_a_cosine_of_its_own():
     """The problems go on from its first step; the rate does not."""
-    rates = []
-    for first in (0, 5):
-        fleet = Fleet(short(**{"training.first_step": first}), (3,), CPU)
-        monkeypatch.setattr(fleet, "update", lambda _gradient, costs, rate: rates.append(float(rate)) or costs)
-        for step in (0, 5):
-            fleet.train_step(step)
-    assert rates[:2] == rates[2:]
-    assert rates[0] > rates[1]
+    first, later = (Fleet(short(**{"training.first_step": step}), (3,), CPU).gradients for step in (0, 5))
+    assert first.rate(0) == later.rate(0) > later.rate(5) == first.rate(5)
 
 
 def test_weights_of_other_runs_are_refused_as_a_start(tmp_path, first):
@@ -387,21 +360,6 @@ def test_weights_of_other_runs_are_refused_as_a_start(tmp_path, first):
     with pytest.raises(ConfigError, match="another model"):
         train(short(**{"model.max_steps": 7}), [1], tmp_path / "more", CPU, start=start)
     assert not (tmp_path / "more").exists()
-
-
-def test_a_folder_that_another_has_taken_is_not_written_to(tmp_path):
-    """Whatever comes to stand there stays as it is."""
-    folder, other = tmp_path / "run", b"another's"
-
-    def taken(news):
-        if news.startswith("epoch 2 "):
-            folder.rename(tmp_path / "moved")
-            folder.mkdir()
-            (folder / ".lock").write_bytes(other)
-
-    with pytest.raises(LockedError, match="no longer this process's own"):
-        train(short(), [1], folder, CPU, shown=Told(taken))
-    assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [(".lock", other)]
 
 
 def test_trained_runs_without_their_configuration_are_not_wiped(tmp_path):

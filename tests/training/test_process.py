@@ -8,12 +8,11 @@ import torch
 
 from gridsum.ops import forms
 from gridsum.ops.forms import served
-from gridsum.training.process import keep_freed_memory, set_for_training
+from gridsum.training.process import set_for_training
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
-    """Of a GPU, how it multiplies; of a CPU, how freed memory is kept."""
+def test_how_a_gpu_multiplies_is_given_back_as_it_was(before, request):
     found = torch.backends.cuda.matmul.allow_tf32
     request.addfinalizer(lambda: setattr(torch.backends.cuda.matmul, "allow_tf32", found))
     torch.backends.cuda.matmul.allow_tf32 = before
@@ -21,14 +20,15 @@ def test_the_process_is_given_back_as_it_was(before, monkeypatch, request):
         with set_for_training(torch.device("cuda"), precision):
             assert torch.backends.cuda.matmul.allow_tf32 == (precision != "fp32")
         assert torch.backends.cuda.matmul.allow_tf32 == before
+
+
+def test_freed_memory_is_kept_in_training_alone(monkeypatch):
     asked = []
-    library = SimpleNamespace(mallopt=lambda *given: asked.append(given), malloc_trim=lambda size: asked.append(size))
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
+    library = SimpleNamespace(mallopt=lambda *given: asked.append(given))
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)  # another C library, without malloc_trim, is not an error
     with set_for_training(torch.device("cpu"), "fp32"):
         assert asked == [(-1, -1), (-4, 0)]
-    assert asked[2:] == [(-1, 128 * 1024), (-4, 65536), 0]
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    keep_freed_memory()  # another C library is not an error
+    assert asked[2:] == [(-1, 128 * 1024), (-4, 65536)]
 
 
 def test_auto_is_bf16_on_a_gpu_that_has_it_and_fp32_elsewhere(monkeypatch):
