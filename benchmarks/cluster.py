@@ -13,11 +13,11 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.study.jobs import Job
+from gridsum.io.disk import read_objects
+from gridsum.study.jobs import MACHINES, Train
 from gridsum.study.sweep import sweep_jobs
 from gridsum.study.workers import cluster, run_by
 
@@ -36,17 +36,12 @@ def main() -> None:
         with cluster("ray", cpus=1) as submit:
             up = time.monotonic() - began
 
-            def took(name: str, jobs: list[Job]) -> tuple[float, float]:
+            def took(name: str, jobs: list[Train]) -> tuple[float, float]:
                 """Seconds from the first to the last of these fleets, and those that were spent in them."""
-                futures: list[Any] = []
-
-                def noted(*asked: Any) -> Any:
-                    futures.append(submit(*asked))
-                    return futures[-1]
-
                 began = time.monotonic()
-                run_by(noted, jobs, place / name, None, print)
-                return time.monotonic() - began, sum(future.result().seconds for future in futures)
+                run_by(submit, jobs, place / name, None, print)
+                logs = [read_objects(log) for log in (place / name).rglob(MACHINES)]
+                return time.monotonic() - began, sum(line["seconds"] for log in logs for line in log)
 
             first, within_first = took("first", sweep_jobs(tiny, {}))
             whole, within = took("fleets", sweep_jobs(base, {"training.learning_rate": rates}))

@@ -78,7 +78,7 @@ def test_a_rule_by_hand_is_drawn(task: str, problem: str, cells: list[str]):
     """Of the picture, the grid at rest: each row's digits, those of the answer first."""
     found = find(task)
     picture = plot_rule(construct(found), found.parse(problem))
-    rest = [text for text in picture.axes[0].texts if text.get_fontsize() == 10 and text.get_position()[0] < 7]
+    rest = [text for text in picture.axes[0].texts if text.get_fontsize() == 10]
     assert [text.get_text() for text in rest if text.get_text()] == cells
 
 
@@ -87,7 +87,7 @@ def test_a_picture_is_written_and_what_is_too_large_is_told(command: Command, tm
     assert (status, err) == (0, f"gridsum: wrote {tmp_path / 'max.png'}\n")
     assert (tmp_path / "max.png").read_bytes().startswith(b"\x89PNG")
     status, _, err = command("rule", "--task", "max:base=2", "1" * 600, "--out", str(tmp_path / "max.png"))
-    assert (status, "choose a smaller base, such as max:base=3, or a shorter problem" in " ".join(err.split())) == (
+    assert (status, "choose a shorter problem" in " ".join(err.split())) == (
         2,
         True,
     )

@@ -1,17 +1,12 @@
-"""The page for everyone: other languages, other browsers, screen readers, paper."""
+"""The page for everyone: other languages, screen readers, paper."""
 
-import json
 import re
 import shutil
 import subprocess
-import time
-from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ViewportSize, expect
-from websockets.sync.client import ClientConnection, connect
 
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
@@ -176,83 +171,3 @@ def test_differences_are_told_as_sums_are(browser: Browser, address: str):
             page.get_by_label("Your subtraction").fill(text)
             page.keyboard.press("Enter")
             expect(page.get_by_role("alert")).to_have_text(told)
-
-
-class Firefox:
-    """Firefox, driven by WebDriver BiDi, which it speaks by itself."""
-
-    def __init__(self, line: ClientConnection) -> None:
-        self.line, self.number = line, 0
-        self.errors: list[str] = []
-        self("session.new", capabilities={})
-        self("session.subscribe", events=["log.entryAdded"])
-        self.context = self("browsingContext.getTree")["contexts"][0]["context"]
-
-    def __call__(self, method: str, **params: Any) -> Any:
-        self.number += 1
-        self.line.send(json.dumps({"id": self.number, "method": method, "params": params}))
-        while True:
-            told = json.loads(self.line.recv(timeout=120))
-            if told.get("method") == "log.entryAdded" and told["params"]["level"] == "error":
-                self.errors.append(told["params"]["text"])
-            if told.get("id") == self.number:
-                assert "result" in told, told
-                return told["result"]
-
-    def evaluate(self, script: str) -> Any:
-        target = {"context": self.context}
-        told = self("script.evaluate", expression=script, target=target, awaitPromise=True)
-        assert told["type"] == "success", told
-        return told["result"].get("value")
-
-
-def talking(port: int) -> ClientConnection:
-    """A line to a browser that may still be starting."""
-    for _ in range(200):
-        with suppress(ConnectionRefusedError):
-            return connect(f"ws://127.0.0.1:{port}/session", open_timeout=5)
-        time.sleep(0.3)
-    raise TimeoutError
-
-
-_PLAYED = """(async () => {
-  const until = async (so) => { while (!so()) await new Promise((go) => setTimeout(go, 50)); };
-  const said = (place) => document.querySelector(place).textContent, told = [];
-  await until(() => gridsum.app?.hero.film);
-  const { hero, figures } = gridsum.app;
-  hero.speed = 50;
-  for (const damage of [false, true]) {
-    if (damage) hero.scramble();
-    await until(() => hero.atEnd && !hero.playing);
-    told.push(said("#hero .moment"));
-  }
-  await figures.find((one) => one.watchers).open(["9999999", "1"], false);
-  return JSON.stringify([...told, said("#race-note")]);
-})()"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_firefox_plays_damages_heals_and_races(address: str, axe: str, tmp_path: Path, scheme: str):
-    program = shutil.which("firefox-esr") or shutil.which("firefox")
-    if program is None:
-        pytest.skip("Firefox is not installed here (apt-get install firefox-esr)")
-    port, theme = 9333, ["dark", "light"].index(scheme)
-    (tmp_path / "user.js").write_text(f'user_pref("layout.css.prefers-color-scheme.content-override", {theme});\n')
-    command = [program, "--headless", "--profile", tmp_path, "--remote-debugging-port", str(port), "about:blank"]
-    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with ExitStack() as held:
-        held.callback(running.wait, 30)
-        held.callback(running.terminate)
-        firefox = Firefox(held.enter_context(talking(port)))
-        firefox("browsingContext.navigate", context=firefox.context, url=address, wait="complete")
-        first, healed, verdict = json.loads(firefox.evaluate(_PLAYED))
-        assert "The top row holds the answer: 10041." in first
-        assert "It has healed. The top row holds the answer: 10041." in healed
-        assert "it halts before the carry arrives" in verdict
-        assert firefox.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
-        firefox.evaluate(f"{axe}; 0")
-        for viewport in (WIDE, NARROW):
-            firefox("browsingContext.setViewport", context=firefox.context, viewport=viewport)
-            assert firefox.evaluate(f"{_AXE}.then(JSON.stringify)") == "[]"
-        assert firefox.errors == []

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -38,14 +38,7 @@ class WorkersError(RuntimeError):
     """Workers that cannot be reached or used; the message says what to do."""
 
 
-class Done(NamedTuple):
-    """What a worker tells of a job."""
-
-    machine: str
-    seconds: float
-
-
-Submit = Callable[..., "Future[Done]"]
+Submit = Callable[..., "Future[None]"]
 """Has workers do a job; takes it, its folder and the commit that records name."""
 
 
@@ -60,15 +53,15 @@ def do_jobs(
 ) -> list[Job]:
     """Do all jobs, here or by the workers that `on` names; returns those that wait for others."""
 
-    def here(job: Job, folder: Path, commit: str | None) -> "Future[Done]":
-        future: Future[Done] = Future()
+    def here(job: Job, folder: Path, commit: str | None) -> "Future[None]":
+        future: Future[None] = Future()
         future.set_result(do_job(job, folder, commit, device, shown))
         return future
 
     if on is None:
         return run_by(here, jobs, folder, commit, shown.note)
     kind, _, most = on.partition(":")
-    with processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job, shown.note) as submit:
+    with processes(int(most)) if kind == "processes" else cluster(on, gpus_per_job) as submit:
         shown.note(f"{len(jobs)} jobs by {on}; gridsum watch {folder} says how far")
         return run_by(submit, jobs, folder, commit, shown.note)
 
@@ -83,7 +76,7 @@ def run_by(
     """Do all jobs by workers, each as soon as what it waits for is done; returns those that still wait in the end."""
     folder = folder.absolute()
     waiting: dict[Job, str] = {}
-    running: dict[Future[Done], Job] = {}
+    running: dict[Future[None], Job] = {}
 
     def look(job: Job) -> None:
         """Send a job off, or keep it with what it waits for; to look costs reading folders."""
@@ -99,8 +92,9 @@ def run_by(
     while running:
         done, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
-            job, result = running.pop(future), _result(future)
-            note(f"{title(job)}: done on {result.machine} in {result.seconds:.0f} s")
+            job = running.pop(future)
+            _raise_error(future)
+            note(f"{title(job)}: done")
             for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.name}")]:
                 look(other)
     for job in waiting:
@@ -108,11 +102,11 @@ def run_by(
     return list(waiting)
 
 
-def _result(future: "Future[Done]") -> Done:
-    """What a worker has told; an error of the job itself as it was raised there."""
+def _raise_error(future: "Future[None]") -> None:
+    """An error of the job itself as it was raised where it was done."""
     error = future.exception()
     if error is None:
-        return future.result()
+        return
     cause = getattr(error, "cause", error)  # Ray's own errors have one
     if type(cause).__module__.split(".")[0] == "ray":
         raise WorkersError(f"a job could not be done: {cause}") from None
@@ -121,18 +115,16 @@ def _result(future: "Future[Done]") -> Done:
 
 def do_job(
     job: Job, folder: Path, commit: str | None, device: torch.device | None = None, shown: Progress = SILENT
-) -> Done:
+) -> None:
     """Do a job in this process; if another one works on it at that moment, wait for that."""
     began = time.monotonic()
     while not job.state(folder).finished:
         try:
-            job.run(folder, device or pick_device("auto"), shown, commit)
-            break
+            return job.run(folder, device or pick_device("auto"), shown, commit)
         except LockedError:
             if time.monotonic() > began + _PATIENCE:
                 raise
             time.sleep(_LOOK_SECONDS)
-    return Done(socket.gethostname(), time.monotonic() - began)
 
 
 @contextmanager
@@ -169,7 +161,7 @@ def _begin(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def _work(*asked: Any) -> Done:
+def _work(*asked: Any) -> None:
     """Do a job; told to stop, save what is done and end."""
 
     def stop(*_: object) -> None:
@@ -178,7 +170,7 @@ def _work(*asked: Any) -> Done:
 
     signal.signal(signal.SIGTERM, stop)
     try:
-        return do_job(*asked)
+        do_job(*asked)
     except KeyboardInterrupt:
         os._exit(1)  # what was done is saved, and nobody listens any more
     finally:
@@ -186,9 +178,7 @@ def _work(*asked: Any) -> Done:
 
 
 @contextmanager
-def cluster(
-    where: str, gpus_per_job: float | None = None, note: Callable[[str], None] = lambda _: None, cpus: int | None = None
-) -> Iterator[Submit]:
+def cluster(where: str, gpus_per_job: float | None = None, cpus: int | None = None) -> Iterator[Submit]:
     """A cluster of Ray's: that at an address, or one on this machine that ends with it.
 
     A job asks it for `gpus_per_job`, by default one where there are any, and for the memory that it takes. Ray does a
@@ -212,18 +202,14 @@ def cluster(
             f"there is no cluster of Ray's at {where!r} that lets us in: {error}; if it asks for a token, set "
             "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
         ) from None
-    held = ray.cluster_resources()
-    gpus = (1.0 if held.get("GPU") else 0.0) if gpus_per_job is None else gpus_per_job
+    gpus = (1.0 if ray.cluster_resources().get("GPU") else 0.0) if gpus_per_job is None else gpus_per_job
     task = ray.remote(max_retries=-1, retry_exceptions=False)(do_job)
 
-    def submit(job: Job, *asked: Any) -> "Future[Done]":
+    def submit(job: Job, *asked: Any) -> "Future[None]":
         asking = task.options(name=title(job), num_cpus=1, num_gpus=gpus, memory=job.memory)
         return asking.remote(job, *asked).future()
 
-    machines = sum(node["Alive"] for node in ray.nodes())
-    described = f"{machines} machines with {held.get('CPU', 0):.0f} cores and {held.get('GPU', 0):.0f} GPUs"
     try:
-        note(f"the cluster has {described}; ray status lists the jobs that no machine has room for")
         yield submit
     finally:
         ray.shutdown()
