@@ -311,7 +311,7 @@ def test_a_network_learns_its_target_table():
     numbers = np.random.default_rng(0)
     targets = numbers.integers(1, 3, (1, 1, 4, 4)).repeat(len(CELL_SYMBOLS), 0).repeat(4, 1)
     targets[numbers.random(targets.shape) < 0.3] = ANY
-    learnt, looks = TargetTable(codes, targets), []
+    learnt, looks = TargetTable(codes, targets, *[np.arange(4)] * 2), []
     config = ConsolidationConfig(steps=600, batch=128, rate=1e-2)
     frozen = network.reading.weight.clone()
     ((wrong, _),) = fit(network, [learnt], config, [0], lambda *look: looks.append(look))
@@ -330,7 +330,7 @@ def test_a_network_learns_its_target_table():
 def test_what_was_hard_at_one_look_is_not_forgotten_at_the_next(monkeypatch: pytest.MonkeyPatch):
     """Else learning the one would undo the other, to and fro. Here a context is hard at each look, never the same."""
     network = RuleNetwork(SMALL_RULE, [0])
-    learnt = TargetTable(np.array([0, 5, 10]), np.zeros((len(CELL_SYMBOLS), 4, 4, 4), np.int64))
+    learnt = TargetTable(np.array([0, 5, 10]), np.zeros((len(CELL_SYMBOLS), 4, 4, 4), np.int64), *[np.arange(4)] * 2)
     looks, drawn, loss = [], [], consolidate._Schooling.loss
 
     def distances(_: consolidate._Schooling) -> torch.Tensor:

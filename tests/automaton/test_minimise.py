@@ -242,7 +242,7 @@ def network_of(table: RuleTable, targets: np.ndarray, seed: int) -> RuleNetwork:
         descent.step()
     ((wrong, _),) = fit(
         network,
-        [TargetTable(np.array(table.states), targets)],
+        [TargetTable(np.array(table.states), targets, *[np.arange(len(table.states) + 1)] * 2)],
         ConsolidationConfig(steps=900, batch=512, rate=1e-2),
         [seed],
     )

@@ -48,7 +48,7 @@ _WARM_UP = 20
 _LOOK = 100
 _FROZEN = ("embedding", "placement", "view", "reading")
 # One part in so many of the sums decides which way a table is drawn.
-_PART = 16
+_PART = 5
 # Runs that are looked at side by side on a GPU.
 _SIDE_BY_SIDE = 16
 
@@ -91,7 +91,7 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     found, learnt = _drawn(ways[exchanged], config, seed, report)
     found.exchanged = exchanged
     if learnt is not None and exchanged:
-        learnt = TargetTable(learnt.states, learnt.targets.swapaxes(1, 2))
+        learnt = replace(learnt, targets=learnt.targets.swapaxes(1, 2))
     return found, learnt
 
 

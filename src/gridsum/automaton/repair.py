@@ -5,7 +5,7 @@ such context every state in use is tried, and the results of sums that hold it, 
 Every second grid begins with random states: a result must not depend on the start. Nothing here knows what is added.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -85,7 +85,7 @@ def judge(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, s
     seen, steps = (part.view_as(trial.steps)[:-1].cpu().numpy() for part in (met, trial.steps))
     usual = np.take_along_axis(steps, seen.argmax(1)[:, None], 1)
     silent = ((learnt.targets == ANY).all(1) & seen.any(1))[:, None] & np.isin(usual, learnt.targets)
-    return right / problems, TargetTable(learnt.states, np.where(silent, usual, learnt.targets))
+    return right / problems, replace(learnt, targets=np.where(silent, usual, learnt.targets))
 
 
 @torch.no_grad()
@@ -116,16 +116,24 @@ def repair(
     tried = found = in_vain = 0
     while tried < _TRIES and in_vain < _PATIENCE and (context := sums.worst(weights)) is not None:
         tried, in_vain = tried + 1, in_vain + 1
-        own, right, below = context
-        weights[own, :, right, below] = 0.0  # a context is tried once
-        entries = (own, suspect[own, :, right, below], right, below)
-        better = _best(trial, entries, sums.holding(trial.n + 1, context))
+        alike = _alike(learnt, context, trial.device)
+        entries = suspect & alike[:, None]
+        weights.masked_fill_(alike[:, None], 0.0)  # a context is tried once
+        better = _best(trial, entries, sums.holding(alike))
         if better is not None:
             trial.steps[entries] = better
-            targets[own, entries[1].cpu().numpy(), right, below] = better
+            targets[entries[:-1].cpu().numpy()] = better
             found, in_vain = found + 1, 0
             sums.look(trial)
-    return TargetTable(learnt.states, targets), tried, found
+    return replace(learnt, targets=targets), tried, found
+
+
+def _alike(learnt: TargetTable, context: tuple[int, int, int], device: torch.device) -> Tensor:
+    """The contexts [x+1,n+1,n+1] that count as the same: a change of one alone would send a cell to and fro."""
+    own, right, below = context
+    same = np.zeros((len(learnt.targets) + 1, *learnt.targets.shape[2:]), bool)
+    same[own] = (learnt.beside == learnt.beside[right])[:, None] & (learnt.under == learnt.under[below])
+    return torch.tensor(same, device=device)
 
 
 @dataclass
@@ -157,9 +165,10 @@ class _Sums:
         best, side = int(ranked.argmax()), weights.shape[-1]
         return (best // side**3, best // side % side, best % side) if ranked[best] > 0 else None
 
-    def holding(self, side: int, context: tuple[int, int, int]) -> "_Sums":
-        """Sums that show the context, wrong ones and right ones."""
-        same = (self.keys // side**3 == context[0]) & (self.keys % side**2 == context[1] * side + context[2])
+    def holding(self, contexts: Tensor) -> "_Sums":
+        """Sums that show one of the contexts [x,right,below], wrong ones and right ones."""
+        side = contexts.shape[-1]
+        same = contexts.flatten()[self.keys // side**3 * side**2 + self.keys % side**2]
         return self.some(same.flatten(1).any(1), _JUDGES)
 
 
@@ -179,7 +188,7 @@ def _together(parts: list[_Sums], trial: Trial, generator: torch.Generator) -> _
     return sums
 
 
-def _best(trial: Trial, entries: tuple[int, Tensor, int, int], judges: _Sums) -> int | None:
+def _best(trial: Trial, entries: Tensor, judges: _Sums) -> int | None:
     """The state in these entries with which most of the sums are right, if it convinces.
 
     It must correct many of the wrong sums, more than it spoils, and more than any other state does; a single sum could
@@ -187,7 +196,7 @@ def _best(trial: Trial, entries: tuple[int, Tensor, int, int], judges: _Sums) ->
     """
     tables = trial.steps.repeat(trial.n + 1, 1, 1, 1, 1)
     for state in range(trial.n):
-        tables[(state, *entries)] = state
+        tables[state, entries] = state
     x, start, wanted = (
         part.repeat(len(tables), *[1] * (part.ndim - 1)) for part in (judges.x, judges.start, judges.wanted)
     )

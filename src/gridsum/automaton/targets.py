@@ -29,6 +29,10 @@ class TargetTable:
     """The bit pattern of each state, the start first."""
     targets: np.ndarray
     """[x, n+1, n+1, n+1]: own symbol, left, right, below → the number of a state, or ANY; n is outside."""
+    beside: np.ndarray
+    """[n+1]: the class of each state as a right neighbour: those of one class count as the same."""
+    under: np.ndarray
+    """[n+1]: the same as a lower neighbour."""
 
 
 def siblings(counts: np.ndarray, changes: np.ndarray) -> np.ndarray:
@@ -90,12 +94,18 @@ def target_table(behaviour: Behaviour) -> TargetTable:
     alike = (read[:, None] == read).astype(counts.dtype) @ vote
     voted, by_reading = (votes[:, None, None] * allowed[:, None] for votes in (vote, alike))
     voted = np.where(voted.any(-1, keepdims=True), voted, by_reading)
-    targets = np.where(several[:, None] & voted.any(-1), voted.argmax(-1), usual[:, None])
-    targets = np.where(seen.any(-1), seen.argmax(-1), targets)
-    return _with_start(behaviour.states, targets, usual)
+    # Where what was seen is nearly always as the left neighbours vote, they decide, also where little or nothing was seen.
+    ruled, elected = voted.any(-1), voted.argmax(-1)
+    agreeing = np.take_along_axis(seen, elected[..., None], -1)[..., 0].sum(1)
+    decides = ruled & ((agreeing >= (1 - _SIBLING_SHARE) * seen.sum((1, -1))) & (agreeing > 0))[:, None]
+    targets = np.where(several[:, None] & ruled, elected, usual[:, None])
+    targets = np.where(decides, elected, np.where(seen.any(-1), seen.argmax(-1), targets))
+    return _with_start(behaviour.states, targets, usual, beside, _joined(under))
 
 
-def _with_start(states: np.ndarray, targets: np.ndarray, usual: np.ndarray) -> TargetTable:
+def _with_start(
+    states: np.ndarray, targets: np.ndarray, usual: np.ndarray, beside: np.ndarray, under: np.ndarray
+) -> TargetTable:
     """The same over the table's numbers. A start that is never at rest is a left neighbour like any other."""
     n, never = len(states), len(states) + 1
     targets = np.pad(targets, ((0, 0), *[(0, 1)] * 3), constant_values=ANY)
@@ -105,4 +115,6 @@ def _with_start(states: np.ndarray, targets: np.ndarray, usual: np.ndarray) -> T
     number = np.full(n + 1, ANY)  # the last is that of ANY
     number[start] = 0
     number[others] = 1 + np.arange(len(others))
-    return TargetTable(np.array([_START, *states[others]]), number[targets[:, places][:, :, places][:, :, :, places]])
+    of_right, of_below = (np.append(classes, never)[places] for classes in (beside, under))
+    taught = number[targets[:, places][:, :, places][:, :, :, places]]
+    return TargetTable(np.array([_START, *states[others]]), taught, of_right, of_below)
