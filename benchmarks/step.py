@@ -5,7 +5,8 @@
 
 Names are those of the paper's variants, `exact` and `exact-small`. Runs begin from the weights that come with gridsum:
 trained networks take more recurrent steps than new ones. `exact` is timed in the middle of its last phase. The median
-step counts. `--profile` prints torch's own table of operations (on a GPU: of kernels) and the time of each.
+step counts. Beside its time stands the time that its products alone would take at the rate of a large one. `--profile`
+prints torch's own table of operations (on a GPU: of kernels) and the time of each.
 """
 
 import argparse
@@ -26,16 +27,17 @@ from gridsum.config.registry import find
 from gridsum.config.variants import PAPER_VARIANTS, variant
 from gridsum.model.rollout import Network
 from gridsum.model.store import load
+from gridsum.ops.costs import cells_of_a_step, operations
 from gridsum.ops.devices import describe, on_gpu, pick_device
 from gridsum.training.discovery import at_step, recurrent_steps
 from gridsum.training.loop import Fleet
 from gridsum.training.process import set_for_training
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.timing import synchronise
+from benchmarks.timing import product_rate, synchronise
 
 Step = Callable[[int], float]
-"""Takes the number of a training step; returns how many recurrent steps it took, or its samples on average."""
+"""Takes the number of a training step; returns how many recurrent steps it took."""
 EXACT = ("exact", "exact-small")
 WARM_UP = 5
 
@@ -51,8 +53,8 @@ def paper_step(name: str, runs: int, device: torch.device, precision: str) -> St
         fleet.begin_from(replace(trained, seeds=seeds, network=network))
 
     def step(number: int) -> float:
-        logged = fleet.train_step(number)
-        return float(logged[fleet.quantities.index("steps")].mean())
+        fleet.train_step(number)
+        return fleet.recurrent_steps
 
     return step
 
@@ -98,15 +100,18 @@ def measure(name: str, runs: int, device: torch.device, precision: str, steps: i
         "gigabytes": torch.cuda.max_memory_allocated(device) / 1e9 if on_gpu(device) else None,
     }
     if not exact:
-        record["precision"] = precision
+        config = variant(name)
+        flops = 3 * operations(config.model, round(cells_of_a_step(config) * runs)) * taken
+        record |= {"precision": precision, "share_of_product_rate": flops / seconds / product_rate(device, precision)}
     return record, step
 
 
 def line(record: dict[str, Any]) -> str:
-    gigabytes = record["gigabytes"]
+    share, gigabytes = record.get("share_of_product_rate"), record["gigabytes"]
     return (
         f"{record['name']:<12}{record['runs']:>3} runs {record['ms_per_step']:10.2f} ms a step, "
         f"{record['ms_per_step'] / record['runs']:8.2f} a run, {record['recurrent_steps']:5.1f} recurrent steps"
+        + ("" if share is None else f", {100 * share:4.1f} % of the product rate")
         + ("" if gigabytes is None else f", {gigabytes:.1f} GB")
     )
 

@@ -1,17 +1,40 @@
-"""What does not fit into memory is refused, with what it takes and how to allow it."""
+"""What work costs is known before it begins; what does not fit is refused, with what it takes and how to allow it."""
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from gridsum.config.exact import ExactConfig
 from gridsum.config.paper import Config
+from gridsum.config.variants import variant
 from gridsum.evaluation.solving import solve
 from gridsum.io.limits import TooLargeError, duration, memory_limit, told
+from gridsum.model.rollout import Network
 from gridsum.model.store import load
-from gridsum.ops.costs import check_memory
+from gridsum.ops.costs import cells_of_a_step, check_memory, operations
+from gridsum.ops.forms import computed_in
 from gridsum.training.loop import train
 
 CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", ["base", "noGroups", "fixedTime"])
+def test_operations_are_those_torch_counts(name):
+    """Products only: torch's counter does not see the local attention, which is elementwise to it."""
+    config = variant(name).model
+    network = Network(config).requires_grad_(False)
+    with FlopCounterMode(display=False) as counter, computed_in("cpu"):
+        network.step(torch.randn(1, 4, 5, 6, config.width))
+    cells = 4 * 5 * 6
+    attention = 4 * config.kernel**2 * config.width * cells
+    context = 4 * config.context_heads * config.context_length * config.width * cells
+    unseen = attention + (context if config.halting == "ponder" else 0)
+    assert operations(config, cells) == counter.get_total_flops() + unseen
+
+
+def test_cells_are_those_of_the_average_grid():
+    """(3 + 1.5) × (13 + 1.5) and (5 + 1.5) × (13 + 1.5), 64 times each."""
+    assert cells_of_a_step(variant("base")) == 64 * 14.5 * (4.5 + 6.5)
 
 
 def test_the_limit_is_what_is_free_or_what_is_said(monkeypatch):

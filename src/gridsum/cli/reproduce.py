@@ -122,7 +122,7 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
     if "report" in wanted:
         check_writable(str(page))
     jobs = [job for job in asked.jobs() if job.stage in wanted]
-    plan = stages.plan(jobs, place)
+    plan = stages.plan(jobs, place, device)
     if options.dry_run:
         print_text(plan + "\n")
         return 0

@@ -22,6 +22,7 @@ from gridsum.config.variants import VARIANTS
 from gridsum.io.names import did_you_mean
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
     from gridsum.data.problems import Batch
@@ -142,6 +143,10 @@ class Trainable(ABC):
     def memory(self, config: Any, runs: int) -> int:
         """Bytes that a training step takes, about; 0 where nobody knows."""
         return 0
+
+    def work(self, config: Any, runs: int, epochs: int, device: "torch.device") -> float:
+        """The floating-point operations of so many epochs of training, and of what comes after; 0 if unknown."""
+        return 0.0
 
     def chosen_setting(self, setting: str | None, default: str = "") -> Mapping[str, Any]:
         """The changes of a setting; a name that does not exist is an error."""

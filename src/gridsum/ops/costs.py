@@ -1,16 +1,25 @@
-"""How much memory work takes, estimated before it begins; and the limit on memory.
+"""How much memory and time work takes, estimated before it begins; and the limit on memory.
 
-The estimates are made of what was measured (benchmarks/records), rounded down: work that would fit is not refused.
+Both are made of what was measured (benchmarks/records). Memory is rounded down: work that would fit is not refused.
+Time is operations, divided by the rate that an H200 or a core of a server's CPU was seen to reach: other machines
+differ.
 """
 
 import torch
 
-from gridsum.config.paper import ModelConfig
+from gridsum.config.paper import Config, ModelConfig
 from gridsum.io.limits import check_bytes, memory_free, memory_limit
 from gridsum.ops.devices import on_gpu
 
 # Bytes of a cell in a recurrent step of solving, for each feature of the cell or of FFN_3.
 _SOLVING = 20
+# Operations a second: of training on a GPU by its precision, of solving there, of both on each core of a CPU.
+_TRAINING_RATES, _SOLVING_RATE = {"bf16": 6.3e13, "tf32": 3e13, "fp32": 1e13}, 2e13
+_CPU_RATES = {"training": 1e10, "solving": 5e9}
+# Seconds until the first step on a GPU: 35 where nothing is compiled yet, else 2; the mean of a campaign.
+_START = 10.0
+# What networks take that decide themselves when to halt: shipped ones take 7 to 14.
+_STEPS_OF_SOLVING = 12
 
 
 def solving_bytes(model: ModelConfig, cells: int) -> int:
@@ -27,3 +36,37 @@ def memory_of(device: torch.device) -> int | None:
     if on_gpu(device):
         return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
     return memory_free()
+
+
+def training_seconds(operations: float, device: torch.device, precision: str) -> float:
+    """Of a training run that takes so many floating-point operations."""
+    if on_gpu(device):
+        return operations / _TRAINING_RATES[precision] + _START if operations else 0.0
+    return operations / (_CPU_RATES["training"] * torch.get_num_threads())
+
+
+def solving_seconds(operations: float, device: torch.device) -> float:
+    return operations / (_SOLVING_RATE if on_gpu(device) else _CPU_RATES["solving"] * torch.get_num_threads())
+
+
+def solving_work(model: ModelConfig, cells: int) -> float:
+    """The operations of solving problems whose grids have so many cells together."""
+    return (model.fixed_steps if model.halting == "fixed" else _STEPS_OF_SOLVING) * float(operations(model, cells))
+
+
+def operations(model: ModelConfig, cells: int) -> int:
+    """Floating-point operations of one recurrent step on `cells` cells, forward: products and local attention."""
+    width, hidden, around = model.width, model.step_hidden, model.kernel**2
+    projections = width * 3 * width
+    feed_forward = width * hidden + hidden * hidden + hidden * width
+    attention = 2 * around * width  # scores and sums
+    context = 2 * model.context_heads * model.context_length * width if model.halting == "ponder" else 0
+    return 2 * cells * (projections + feed_forward + attention + context)
+
+
+def cells_of_a_step(config: Config) -> float:
+    """Cells of one run's training step, at the sizes its grids have on average."""
+    task = config.task
+    problems = config.training.batch // len(task.groups)
+    shapes = [(*task.grid(space), *task.largest_grid(space)) for space in task.groups]
+    return sum(problems * (least + most) / 2 * (narrow + wide) / 2 for least, narrow, most, wide in shapes)

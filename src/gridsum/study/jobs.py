@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import torch
 
 from gridsum.config.fields import fields_of, override
+from gridsum.config.paper import Config
 from gridsum.config.registry import Trainable, find
 from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import Record, append, read
@@ -30,6 +31,7 @@ from gridsum.io.disk import append_lines
 from gridsum.io.progress import SILENT, Progress
 from gridsum.io.version import __version__
 from gridsum.model.store import WEIGHTS, Model, load_runs
+from gridsum.ops.costs import solving_seconds, solving_work, training_seconds
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.study.selection import choose, proved_seed
@@ -204,6 +206,13 @@ class Train:
             return State(0, self.total, self.unit, f"the validation of {self.follows.name}")
         return State(resolved.done(folder), self.total, self.unit)
 
+    def seconds(self, folder: Path, device: torch.device) -> float:
+        """How long what is left takes, about; 0 where nobody knows."""
+        resolved, state = self.resolved(folder) or self, self.state(folder)
+        left = state.total - state.done
+        work = self.kind.work(resolved.config, len(resolved.seeds), left, device) if left else 0.0
+        return training_seconds(work, device, served(resolved.config.training.precision, device))
+
     def load(self, folder: Path, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:
         paths = [seed_folder(folder / self.name, seed) / WEIGHTS for seed in seeds]
         return load_runs(self.subject, paths, device)
@@ -268,6 +277,18 @@ class Measure:
             what = "a proof of a run" if done else "the training"
             return State(0, total, "suites", f"{what} of {self.training.name}")
         return State(total - len({asked.suite for asked in self.sheet.missing(folder, seeds)}), total, "suites")
+
+    def seconds(self, folder: Path, device: torch.device) -> float:
+        if not isinstance(self.training.config, Config):
+            return 0.0
+        model, seeds = self.training.config.model, (self.training.resolved(folder) or self.training).seeds
+        total = 0.0
+        for asked, runs in self.sheet.missing(folder, seeds).items():
+            space = asked.suite.space
+            cells = round((space.terms[1] + 1.5) * (space.columns_of() + 2.5) * asked.samples * len(runs))
+            placement = 2.0 * model.width * space.symbols
+            total += solving_work(model, cells) + placement * cells
+        return solving_seconds(total, device)
 
     def run(self, folder: Path, device: torch.device, shown: Progress = SILENT, commit: str | None = None) -> None:
         if on_gpu(device):

@@ -5,9 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+
 from gridsum.evaluation.records import read
 from gridsum.io.disk import write_atomically
+from gridsum.io.limits import duration
 from gridsum.model.store import shipped, shipped_records
+from gridsum.ops.devices import describe, on_gpu
 from gridsum.study import baselines
 from gridsum.study.jobs import Job, title
 from gridsum.study.report import write_pages
@@ -36,18 +40,23 @@ class ReportError(ValueError):
     """A folder that nothing can be told of; the message says what to do."""
 
 
-def plan(jobs: Sequence[Job], folder: Path) -> str:
-    """What is done and what is left."""
+def plan(jobs: Sequence[Job], folder: Path, device: torch.device) -> str:
+    """What is done and what is left, with the time it takes."""
     if not jobs:
-        return "  nothing of this is a job"
-    lines = []
+        return "  nothing of this has a cost"
+    lines, total = [], 0.0
     width = max(_SUBJECT_WIDTH, *(len(job.training.name) + 2 for job in jobs))
     for job in jobs:
         state = job.state(folder)
-        amount = "done" if state.finished else f"{state.done} of {state.total} {state.unit}"
-        lines.append(f"  {job.stage:<11} {job.training.name:<{width}}{amount}")
-    done = all(line.endswith("done") for line in lines)
-    return "\n".join([*lines, *(["  nothing is left to do"] if done else [])])
+        seconds = 0.0 if state.finished else job.seconds(folder, device)
+        total += seconds
+        left = "done" if state.finished else f"about {duration(seconds)}" if seconds else "not estimated"
+        amount = f"{state.done} of {state.total} {state.unit}"
+        lines.append(f"  {job.stage:<11} {job.training.name:<{width}}{amount:<20}{left}")
+    done, threads = all(line.endswith("done") for line in lines), torch.get_num_threads()
+    rate = "the rate of an H200" if on_gpu(device) else f"the rate of a server's cores, of which it uses {threads}"
+    left = f"left: about {duration(total)} on {describe(device).split(';')[0]}, by {rate}"
+    return "\n".join([*lines, f"  {'nothing is left to do' if done else left}"])
 
 
 def draw_figures(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> None:

@@ -24,7 +24,7 @@ from gridsum.objective.exact import Cost, cost
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
 from gridsum.tasks import DEFAULT
-from gridsum.training.discovery import at_step, draw, rate, recurrent_steps, roll_out
+from gridsum.training.discovery import at_step, draw, grid_of, rate, recurrent_steps, roll_out
 from gridsum.training.gradients import Gradients
 from gridsum.training.optimiser import named_rows
 
@@ -80,7 +80,7 @@ class ExactGradients(GradientSource):
         self.certain.lerp_(spent.certain, _RECENT)
         self.results.lerp_(spent.results, _RECENT)
         self.network.decided |= self.certain > self.config.discovery.harden_accuracy
-        return Gradients(gradient, vars(spent))
+        return Gradients(gradient, vars(spent), steps)
 
     def _rows(self, phase: Phase, steps: int, number: Tensor) -> Tensor:
         """The gradient of every run, and its costs: [R,P+Q]."""
@@ -186,6 +186,17 @@ class Exact(Trainable):
             if phase.steps
         ]
         return _BYTES * runs * shared.batch * max(cells) * features
+
+    def work(self, config: ExactConfig, runs: int, epochs: int, device: torch.device) -> float:  # noqa: ARG002
+        """Of all phases and of what consolidation learns at most, whatever is left of it."""
+        rule, shared, consolidation = config.rule, config.discovery, config.consolidation
+        feed_forward = rule.width * rule.hidden + rule.hidden * rule.hidden + rule.hidden * rule.width
+        of_a_cell = 2 * (feed_forward + rule.width * (3 * rule.bits + 2 * len(rule.positions)))
+        cells = consolidation.rounds * consolidation.steps * consolidation.batch
+        for phase in vars(config.phases).values():
+            rows, columns = grid_of(phase, shared)
+            cells += phase.steps * shared.batch * rows * columns * sum(phase.recurrent) // 2
+        return 3.0 * of_a_cell * cells * runs
 
 
 EXACT = Exact()

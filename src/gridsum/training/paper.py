@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gridsum.config.paper import Config
@@ -13,6 +14,7 @@ from gridsum.data.streams import Stream
 from gridsum.model.inference import UnsoundError, default_rule, infer
 from gridsum.model.rollout import Network
 from gridsum.model.store import Model
+from gridsum.ops.costs import cells_of_a_step, operations
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
 from gridsum.training.gradients import EagerGradients
@@ -22,6 +24,11 @@ from gridsum.training.graphs import GraphGradients
 _BYTES = 12
 # Networks that decide themselves when to halt take at least so many steps in training.
 _FEW_STEPS = 4
+# The recurrent steps of a training step of those who decide when to halt. On a CPU it is the mean over samples that
+# counts (results/*/summary.json): 2 to 5 under Explore-Reinforce, which halts early where a step's loss is divided by
+# what still runs, 15 otherwise. On a GPU the slowest matter more; so many full steps take as long as theirs, the
+# context and the draw of success (benchmarks/records).
+_STEPS_ON_CPU, _STEPS_WHEN_EARLY, _STEPS_ON_GPU = 15, 5, 17
 
 
 class Paper(Trainable):
@@ -70,3 +77,11 @@ class Paper(Trainable):
         problems = config.training.batch // len(task.groups)
         cells = sum(problems * rows * columns for rows, columns in map(task.grid, task.groups))
         return runs * cells * steps * (model.width + model.step_hidden) * _BYTES
+
+    def work(self, config: Config, runs: int, epochs: int, device: torch.device) -> float:
+        model = config.model
+        early = config.objective.normalise == "running" and config.objective.regulariser == "explore-reinforce"
+        steps = _STEPS_ON_GPU if on_gpu(device) else _STEPS_WHEN_EARLY if early else _STEPS_ON_CPU
+        steps = model.fixed_steps if model.halting == "fixed" else min(model.max_steps, steps)
+        cells = round(cells_of_a_step(config) * runs)
+        return 3.0 * operations(model, cells) * steps * epochs * config.training.steps_per_epoch
