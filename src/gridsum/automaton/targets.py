@@ -94,7 +94,7 @@ def target_table(behaviour: Behaviour) -> TargetTable:
     alike = (read[:, None] == read).astype(counts.dtype) @ vote
     voted, by_reading = (votes[:, None, None] * allowed[:, None] for votes in (vote, alike))
     voted = np.where(voted.any(-1, keepdims=True), voted, by_reading)
-    # Where what was seen is nearly always as the left neighbours vote, they decide, also where little or nothing was seen.
+    # Where nearly all that was seen is as the left neighbours vote, they decide, also where little was seen or nothing.
     ruled, elected = voted.any(-1), voted.argmax(-1)
     agreeing = np.take_along_axis(seen, elected[..., None], -1)[..., 0].sum(1)
     decides = ruled & ((agreeing >= (1 - _SIBLING_SHARE) * seen.sum((1, -1))) & (agreeing > 0))[:, None]
