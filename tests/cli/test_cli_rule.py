@@ -11,12 +11,10 @@ import pytest
 from gridsum.automaton.certify import NO_AXIOMS, Certified
 from gridsum.automaton.construct import construct
 from gridsum.automaton.rounding import Certainty
+from gridsum.automaton.rule import Agreement
 from gridsum.automaton.table import RuleTable
 from gridsum.cli.prove import _of_coq, _of_rounding
-from gridsum.config.exact import ExactConfig, RuleConfig
 from gridsum.figures.rule import plot_rule
-from gridsum.model.rule import RuleNetwork
-from gridsum.model.store import save_run
 from gridsum.tasks import find
 from tests.cli.conftest import Command
 from tests.oracles.column_addition import carry_of, code, column_addition, random_table
@@ -87,10 +85,7 @@ def test_a_picture_is_written_and_what_is_too_large_is_told(command: Command, tm
     assert (status, err) == (0, f"gridsum: wrote {tmp_path / 'max.png'}\n")
     assert (tmp_path / "max.png").read_bytes().startswith(b"\x89PNG")
     status, _, err = command("rule", "--task", "max:base=2", "1" * 600, "--out", str(tmp_path / "max.png"))
-    assert (status, "choose a shorter problem" in " ".join(err.split())) == (
-        2,
-        True,
-    )
+    assert (status, "choose a shorter problem" in " ".join(err.split())) == (2, True)
     status, _, err = command("rule", "--task", "times")
     assert (status, "times takes more than 255 states" in " ".join(err.split())) == (2, True)
 
@@ -124,21 +119,6 @@ def test_a_table_that_does_not_add_is_not_proved(write: Write, command: Command)
     assert re.search(r"^  digits: a cell with 7, .* below 6 goes to state 3, not to 2 with carry 1", out, re.MULTILINE)
 
 
-def test_of_several_runs_one_has_to_be_named(command: Command, tmp_path: Path):
-    """Untrained, so not proved."""
-    config = ExactConfig(rule=RuleConfig(bits=3, width=8, hidden=8, placement_hidden=8, groups=2))
-    for seed in (0, 1):
-        save_run(tmp_path / f"seed-{seed}" / "weights.safetensors", RuleNetwork(config.rule, [seed]), 0, config, seed)
-    status, out, err = command("prove", "--model", str(tmp_path))
-    assert (status, out) == (2, "")
-    assert f"{tmp_path} holds 2 trained seeds; name one of them, such as {tmp_path / 'seed-0'}" in err
-    status, out, err = command("prove", "--model", str(tmp_path / "seed-1"))
-    assert (status, err) == (1, "")
-    assert re.search(r"^The rule: \d+ conditions fail", out, re.MULTILINE)
-    assert "The network" not in out
-    assert "Theorem" not in out
-
-
 def test_the_shipped_rule_is_proved_with_its_network(command: Command):
     status, out, err = command("prove")
     assert (status, err) == (0, "")
@@ -147,6 +127,14 @@ def test_the_shipped_rule_is_proved_with_its_network(command: Command):
     margins = re.findall(r"The network in float(?:32|64) does the same .* ([0-9.]+) from 0", out)
     assert len(margins) == 2
     assert all(float(margin) > 1 for margin in margins)
+
+
+def test_a_network_that_does_otherwise_is_not_proved(command: Command, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gridsum.automaton.rule.agreement", lambda *_: Agreement(146_004, 3, 1.57))
+    status, out, _ = command("prove")
+    assert status == 1
+    assert "The network in float32 differs from it in 3 of its 146,004 entries." in out
+    assert "Not proved: every condition holds of the rule, but the rest, said above, does not." in out
 
 
 @pytest.mark.parametrize(
