@@ -34,8 +34,10 @@ def test_json_round_trip(config):
     assert from_dict(Config, json.loads(to_json(config))) == config
 
 
-def test_missing_fields_have_their_defaults():
-    assert from_dict(Config, {"model": {"groups": 1}}) == override(Config(), {"model.groups": 1})
+def test_missing_fields_have_their_defaults_and_a_whole_number_may_stand_for_a_number():
+    found = from_dict(Config, {"model": {"groups": 1}, "objective": {"weight": 1}})
+    assert found == override(Config(), {"model.groups": 1, "objective.weight": 1.0})
+    assert type(found.objective.weight) is float
 
 
 @pytest.mark.parametrize(
@@ -68,11 +70,6 @@ def test_what_options_may_not_say():
     ):
         with pytest.raises(ConfigError, match=complaint):
             override(Config(), {path: text})
-
-
-def test_a_whole_number_may_stand_for_a_number():
-    weight = from_dict(Config, {"objective": {"weight": 1}}).objective.weight
-    assert (weight, type(weight)) == (1.0, float)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,12 @@
 
 import json
 import shutil
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 import pytest
 import torch
 
-from gridsum.automaton.settle import settle
 from gridsum.config.exact import ExactConfig, Phase, RuleConfig
 from gridsum.config.fields import override
 from gridsum.config.registry import find
@@ -233,53 +231,33 @@ def test_what_is_done_is_not_done_again(folder: Path):
     assert before == after
 
 
-@pytest.mark.parametrize("stopped", ["train", "prove"])
+def outcome(place: Path, seed: int) -> tuple[bytes, list[dict], dict]:
+    """Weights, log and proof, but for times."""
+    proof = json.loads((place / f"seed-{seed}" / "proof.json").read_text())
+    log = [line | {"seconds": 0} for line in read_metrics(place, seed)]
+    weights = (place / f"seed-{seed}" / "weights.safetensors").read_bytes()
+    return weights, log, proof | {"seconds": 0, "checksum": ""}
+
+
+@pytest.mark.parametrize(("function", "calls"), [("save_checkpoint", 3), ("save_run", 2 * 6 + 1)])
 def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
-    stopped: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    function: str, calls: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """After its third checkpoint, or between the two proofs."""
+    path, left, call = tmp_path / "run", iter(range(calls)), getattr(loop, function)
 
-    class Stop(Exception):
-        pass
+    def interrupted(*arguments):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return call(*arguments)
 
-    calls = []
-
-    def interrupted(function, most):
-        def call(*arguments):
-            calls.append(0)
-            if len(calls) > most:
-                raise Stop
-            return function(*arguments)
-
-        return call
-
-    path = tmp_path / "run"
     with monkeypatch.context() as patch:
-        if stopped == "train":
-            patch.setattr(loop, "save_checkpoint", interrupted(loop.save_checkpoint, 3))
-        else:
-            patch.setattr(loop, "save_run", interrupted(loop.save_run, 2 * 6 + 1))
-        with pytest.raises(Stop):
+        patch.setattr(loop, function, interrupted)
+        with pytest.raises(KeyboardInterrupt):
             train(TINY, (0, 4), path, CPU)
     train(TINY, (0, 4), path, CPU, resume=True)
     for seed in (0, 4):
-        weights = [(where / f"seed-{seed}" / "weights.safetensors").read_bytes() for where in (path, folder)]
-        assert weights[0] == weights[1]
-        logs = [[line | {"seconds": 0} for line in read_metrics(where, seed)] for where in (path, folder)]
-        assert logs[0] == logs[1]
-        results = [json.loads((where / f"seed-{seed}" / "proof.json").read_text()) for where in (path, folder)]
-        times = {"seconds": 0, "checksum": ""}
-        assert results[0] | times == results[1] | times
-
-
-def test_a_run_that_learned_nothing_is_left_as_it_is():
-    network = RuleNetwork(TINY.rule, [0])
-    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    ((_, result),) = settle(network, replace(TINY.consolidation, enough=1.0), [0])
-    assert not result["proved"]
-    assert result["why"].startswith("training failed")
-    assert len(result["rounds"]) == 1
-    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
+        assert outcome(path, seed) == outcome(folder, seed)
 
 
 @pytest.mark.parametrize("harm", ["claims", "other weights", "[]"])
@@ -287,9 +265,9 @@ def test_a_proof_that_is_not_of_its_weights_is_told(harm: str, folder: Path, tmp
     """By whoever reads it: `watch` and resuming; made again, it is as it was."""
     place = Path(shutil.copytree(folder, tmp_path / "run"))
     proof, weights = (place / "seed-0" / name for name in ("proof.json", "weights.safetensors"))
-    before = proof.read_text(), weights.read_bytes()
+    before = outcome(place, 0)
     if harm == "claims":
-        proof.write_text(before[0].replace('"proved": false', '"proved": true'))
+        proof.write_text(proof.read_text().replace('"proved": false', '"proved": true'))
     elif harm == "other weights":
         weights.write_bytes((place / "seed-4" / "weights.safetensors").read_bytes())
     else:
@@ -300,9 +278,7 @@ def test_a_proof_that_is_not_of_its_weights_is_told(harm: str, folder: Path, tmp
     proof.unlink()
     train(TINY, (0, 4), place, CPU, resume=True)
     assert look(place).proofs == {0: False, 4: False}
-    times = {"seconds": 0, "checksum": ""}
-    assert json.loads(proof.read_text()) | times == json.loads(before[0]) | times
-    assert weights.read_bytes() == before[1]
+    assert outcome(place, 0) == before
 
 
 def test_consolidation_may_be_given_more(folder: Path):

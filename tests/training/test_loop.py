@@ -162,13 +162,8 @@ def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeyp
 
 
 def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, monkeypatch):
-    def diverge(self, number):
-        logged = taken(self, number)
-        self.alive.fill_(False)
-        return logged
-
     taken = Fleet.train_step
-    monkeypatch.setattr(Fleet, "train_step", diverge)
+    monkeypatch.setattr(Fleet, "train_step", lambda self, number: taken(self, number) * self.alive.fill_(False))
     with pytest.raises(UnsoundError, match="epoch 1"):
         train(short(), [3], tmp_path, CPU)
 
