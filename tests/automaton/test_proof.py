@@ -198,9 +198,12 @@ def test_a_code_may_mean_one_thing_over_a_number_and_another_over_a_blank():
     assert not prove(dataclasses.replace(table, steps=taken)).proved, "its left neighbour takes a carry from it"
 
 
-@pytest.mark.parametrize(("x", "left", "below"), [(EMPTY_CELL, code(5, 0), BLANK), (0, BLANK, ZERO)])
+NEVER = [(EMPTY_CELL, code(5, 0), BLANK), (0, BLANK, ZERO), (0, code(0, 1), BLANK)]
+
+
+@pytest.mark.parametrize(("x", "left", "below"), NEVER)
 def test_what_never_stands_at_rest_must_still_be_one_thing_for_a_class(x, left, below):
-    """In both combinations that step 6 of the argument leaves out, a zero may be shown or not, but not by the right's
+    """In the combinations that the argument leaves out, a zero may be shown or not, but not by the right's
     code: this is rest with a number to the left, or with a blank."""
     zeros = [(x, left, right, below) for right in (BLANK, ZERO)]
     other = {entry: ZERO if RULE.steps[entry] == BLANK else BLANK for entry in zeros}

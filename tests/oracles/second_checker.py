@@ -1,7 +1,7 @@
 """A second checker of the theorem in docs/proof.md, written from that page and from the file format of a rule alone.
 
 It shares no code with `gridsum.automaton.proof`: plain loops over what a cell can hold and see, from the lowest row
-up. `every_small_sum` uses no induction at all: it steps whole grids and compares their top rows with Python's integers.
+up. `wrong_small_sum` uses no induction at all: it steps whole grids and compares their top rows with Python's integers.
 """
 
 import itertools
@@ -13,6 +13,7 @@ import numpy as np
 
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import FIRST_DIGIT, PAD, Addition
+from tests.oracles.column_addition import column_addition, place_slowly
 
 ADD = Addition()
 
@@ -177,36 +178,14 @@ def placement_is_right(table: RuleTable) -> bool:
 # Without induction: every small sum, from any start
 
 
-def _settled(table: RuleTable, x: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`state` [B, H, W] after 2·H·W plain steps, and [B] whether it is at rest then."""
-    height, width = x.shape[1:]
-    before = state
-    for _ in range(2 * height * width + 1):
-        before = state
-        padded = np.pad(state, ((0, 0), (0, 1), (1, 1)), constant_values=table.outside)
-        state = table.steps[x, padded[:, :-1, :-2], padded[:, :-1, 2:], padded[:, 1:, 1:-1]]
-    return before, (state == before).all((1, 2))
-
-
-def grids(sums: Sequence[Sequence[str]], width: int) -> np.ndarray:
-    """The symbols of the cells [B, H, W]: the last term on top, one empty row below."""
-    x = np.full((len(sums), len(sums[0]) + 1, width), ADD.alphabet.empty_cell)
-    for grid, terms in zip(x, sums, strict=True):
-        for row, term in enumerate(reversed(terms)):
-            sign = [ADD.alphabet.sign_cell] if row < len(terms) - 1 else []
-            written = [*sign, *(int(digit) for digit in term)]
-            grid[row, width - len(written) :] = written
-    return x
-
-
 @cache
 def _small_sums() -> list[tuple[list[tuple[str, ...]], np.ndarray, list[str]]]:
     """All sums of a few small shapes, in the narrowest grid and in a wider one: terms, cells and what must be read."""
-    numbers = {size: ["".join(digits) for digits in itertools.product("0123456789", repeat=size)] for size in (1, 2, 3)}
+    numbers = ["".join(digits) for size in (1, 2, 3) for digits in itertools.product(ADD.alphabet.digits, repeat=size)]
     shapes: list[list[tuple[str, ...]]] = [
-        [(number,) for size in numbers for number in numbers[size]],
-        list(itertools.product([*numbers[1], *numbers[2]], repeat=2)),
-        list(itertools.product(numbers[1], repeat=3)),
+        [(number,) for number in numbers],
+        list(itertools.product(numbers[:110], repeat=2)),
+        list(itertools.product(numbers[:10], repeat=3)),
         list(itertools.product("0159", repeat=4)),
         list(itertools.product(["0", "9", "09", "99", "199", "901"], repeat=3)),
     ]
@@ -214,22 +193,26 @@ def _small_sums() -> list[tuple[list[tuple[str, ...]], np.ndarray, list[str]]]:
     for sums in shapes:
         least = max(len(term) for terms in sums for term in terms) + 2
         for width in (least, least + 2):
-            made.append((sums, grids(sums, width), [str(sum(map(int, terms))).rjust(width) for terms in sums]))
+            cells = np.array([place_slowly(column_addition(), terms, len(terms) + 1, width) for terms in sums])
+            made.append((sums, cells, [str(sum(map(int, terms))).rjust(width) for terms in sums]))
     return made
 
 
-def every_small_sum(table: RuleTable, starts: int = 3, seed: int = 0) -> str | None:
-    """The first sum that some random start makes wrong, or None.
+def wrong_small_sum(table: RuleTable) -> str | None:
+    """The first sum that a random start makes wrong, or that is not at rest after 2 · rows · columns steps.
 
     One term of 1 to 3 digits, two of 1 or 2, three of 1, four of the digits 0, 1, 5 and 9, and some longer ones of
     three; leading zeros included.
     """
-    chance = np.random.default_rng(seed)
+    chance = np.random.default_rng(0)
     for sums, x, wanted in _small_sums():
-        for _ in range(starts):
-            state, rests = _settled(table, x, chance.integers(0, table.outside, x.shape, np.uint8))
-            letters = np.array(ADD.alphabet.symbols)[np.array(table.outputs)[state[:, 0]]]
-            for terms, row, still, result in zip(sums, letters, rests, wanted, strict=True):
-                if not still or "".join(row) != result:
-                    return "+".join(terms)
+        before = after = chance.integers(0, table.outside, x.shape, np.uint8)
+        for _ in range(2 * x[0].size + 1):
+            before, padded = after, np.pad(after, ((0, 0), (0, 1), (1, 1)), constant_values=table.outside)
+            after = table.steps[x, padded[:, :-1, :-2], padded[:, :-1, 2:], padded[:, 1:, 1:-1]]
+        letters = np.array(ADD.alphabet.symbols)[np.array(table.outputs)[after[:, 0]]]
+        rests = (before == after).all((1, 2))
+        for terms, row, still, result in zip(sums, letters, rests, wanted, strict=True):
+            if not still or "".join(row) != result:
+                return "+".join(terms)
     return None

@@ -18,10 +18,8 @@ _NARROW = 16
 
 def solve(table: RuleTable, terms: Sequence[str]) -> Answer:
     """The answer of a rule to one sum."""
-    run = Run.of(table, terms)
-    run.advance()
-    (said,) = run.read()
-    return answered(table.task, terms, said.decode(), int(run.steps[0]), bool(run.capped[0]))
+    (answer,) = solve_many(table, [terms])
+    return answer
 
 
 def solve_many(table: RuleTable, expressions: Iterable[Sequence[str]]) -> Iterator[Answer]:
