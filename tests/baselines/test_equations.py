@@ -1,7 +1,6 @@
 """Each baseline's core equation against an oracle that is written plainly, cell by cell and number by number."""
 
 import math
-from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -169,21 +168,6 @@ def test_attention_is_torchs():
     expected, _ = theirs(x, x, x, attn_mask=~sees[0])
     close(ours(x, sees), expected)
     close(ours(x, sees[:, 1:]), expected[:, 1:])
-
-
-def test_the_last_layer_is_computed_where_it_is_read():
-    """Of two layers, the first everywhere: the logits are those of both computed everywhere."""
-    torch.manual_seed(9)
-    changes = {"network.width": 8, "network.hidden": 8, "network.layers": 2, "network.positions": 20}
-    network = CoupledDecoder(override(find_baseline("position-coupling").configure("matched"), changes))
-    space = Space((1, 2), (1, 2))
-    problem = network.encode(sample(space, 3, Stream.of_seeds([0])), space, None)
-    inputs, places = {name: value[0] for name, value in problem.inputs.items()}, problem.targets.shape[-1]
-    read = network(inputs, None)
-    network.shape = replace(network.shape, layers=3)  # so neither of the two is taken for the last
-    everywhere = network(inputs, None).logits
-    assert read.logits.shape[1] == places < everywhere.shape[1]
-    close(read.logits, everywhere[:, -places:])
 
 
 def test_coupled_positions_are_the_places():

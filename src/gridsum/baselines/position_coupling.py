@@ -27,40 +27,26 @@ class Shape:
     width: int = described(256, "Features of a symbol.")
     heads: int = described(4, "Heads of the attention.")
     hidden: int = described(1024, "Hidden features of the gated feed-forward network.")
-    layers: int = described(1, "How deep it is.")
     positions: int = described(128, "The largest position there is, which limits the digits that it can be asked for.")
 
 
-class Layer(nn.Module):
-    """Normalised before and after, as in that paper: x + norm(f(norm(x))), f attention and then a gated GELU."""
-
-    def __init__(self, shape: Shape) -> None:
-        super().__init__()
-        self.norms = nn.ModuleList(nn.RMSNorm(shape.width) for _ in range(4))
-        self.attention = Attention(shape.width, shape.heads)
-        self.gate, self.up, self.down = (
-            nn.Linear(*sizes, bias=False)
-            for sizes in ((shape.width, shape.hidden), (shape.width, shape.hidden), (shape.hidden, shape.width))
-        )
-
-    def forward(self, x: Tensor, sees: Tensor) -> Tensor:
-        """x [B,S,E] to the next state of the last T of them, [B,T,E]; `sees` is [B,T,S]."""
-        x = x[:, -sees.shape[1] :] + self.norms[1](self.attention(self.norms[0](x), sees))
-        y = self.norms[2](x)
-        return x + self.norms[3](self.down(F.gelu(self.gate(y)) * self.up(y)))
-
-
 class CoupledDecoder(BaselineNetwork):
+    """One layer, normalised before and after, as in that paper: x + norm(f(norm(x))), f attention and then a gated
+    GELU. Of its output, the result's places alone are computed."""
+
     feeds_back = True
 
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
         self.shape: Shape = config.network
-        self.embedding = nn.Linear(self.symbols, self.shape.width, bias=False)
-        self.position = nn.Linear(self.shape.positions + 1, self.shape.width, bias=False)
-        self.layers = nn.ModuleList(Layer(self.shape) for _ in range(self.shape.layers))
-        self.norm = nn.RMSNorm(self.shape.width)
-        self.output = nn.Linear(self.shape.width, self.symbols, bias=False)
+        width, hidden = self.shape.width, self.shape.hidden
+        self.embedding = nn.Linear(self.symbols, width, bias=False)
+        self.position = nn.Linear(self.shape.positions + 1, width, bias=False)
+        self.norms = nn.ModuleList(nn.RMSNorm(width) for _ in range(5))
+        self.attention = Attention(width, self.shape.heads)
+        self.gate, self.up = (nn.Linear(width, hidden, bias=False) for _ in range(2))
+        self.down = nn.Linear(hidden, width, bias=False)
+        self.output = nn.Linear(width, self.symbols, bias=False)
 
     def fits(self, space: Space) -> bool:
         return space.columns_of(self.task) + 1 <= self.shape.positions
@@ -100,10 +86,12 @@ class CoupledDecoder(BaselineNetwork):
         place = torch.arange(symbols.shape[1], device=symbols.device)
         sees = (place[:, None] >= place) & ((symbols != PAD)[:, None] | (place == place[:, None]))
         x = self.embedding(one_hot(symbols, self.symbols)) + self.position(one_hot(ids, self.shape.positions + 1))
-        for number, layer in enumerate(self.layers, 1):  # of the last one, the result's places alone are read
-            x = layer(x, sees if number < self.shape.layers else sees[:, -given.shape[1] :])
-        logits = self.output(self.norm(x))
-        return Read(logits, logits.new_zeros(()), logits.new_full((), self.shape.layers))
+        shown = given.shape[1]
+        x = x[:, -shown:] + self.norms[1](self.attention(self.norms[0](x), sees[:, -shown:]))
+        y = self.norms[2](x)
+        x = x + self.norms[3](self.down(F.gelu(self.gate(y)) * self.up(y)))
+        logits = self.output(self.norms[4](x))
+        return Read(logits, logits.new_zeros(()), logits.new_ones(()))
 
     def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
         return until_blank(predicted).flip(-1)
