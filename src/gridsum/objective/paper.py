@@ -72,11 +72,6 @@ def cost(
     )
 
 
-def samples_success(config: ObjectiveConfig) -> bool:
-    """Whether the cost needs a rollout without dropout, to draw the measure of success from."""
-    return config.regulariser == "explore-reinforce" and config.success == "sampled"
-
-
 @torch.no_grad()
 def sampled_success(rollout: Readout, targets: Tensor, draws: Tensor, columns: Tensor | None = None) -> Tensor:
     """a [R,B]: each sample's character accuracy at one step drawn from p, by `draws` [R,B], uniform in [0, 1).

@@ -16,7 +16,7 @@ from gridsum.data.streams import Stream
 from gridsum.model.paper import Readout
 from gridsum.model.rollout import Network
 from gridsum.model.runs import flatten
-from gridsum.objective.paper import cost, sampled_success, samples_success
+from gridsum.objective.paper import cost, sampled_success
 from gridsum.ops.forms import Form, by_blas_alone
 from gridsum.ops.grids import GridSize
 from gridsum.training.optimiser import learning_rate
@@ -109,7 +109,7 @@ def part_gradient(
     drawn, success = draw(config, stream, group, static), None
     rollout: Readout = network(drawn.symbols, drawn.size, drawn.dropout, steps, form=form)
     truncations = [_truncation(rollout, config.model.epsilon, config.model, steps)]
-    if samples_success(config.objective):
+    if (config.objective.regulariser, config.objective.success) == ("explore-reinforce", "sampled"):
         without, epsilon = without_dropout(network, drawn, steps, form)
         success = sampled_success(without, drawn.targets, drawn.chance, drawn.columns)
         truncations.append(_truncation(without, epsilon, config.model, steps))
