@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-import gridsum.figures.style
 from gridsum.automaton.table import RuleTable
 from tests.cli.conftest import Command
 
@@ -128,21 +127,13 @@ def test_a_place_below_a_file_or_in_a_read_only_folder(line: str, command: Comma
         assert str(locked) in refused(command(*line.format(locked / "below").split()))
 
 
-def test_a_full_disk(command: Command, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    arguments = ["evaluate", "--model", model, "--suite", "2x2", "--samples", "2", "--out"]
-    told = f"{os.strerror(errno.ENOSPC).lower()}; make room, or choose another place"
-    if Path("/dev/full").exists():
-        status, out, err = command(*arguments, "/dev/full")
-        assert (status, out) == (2, "")
-        assert f"gridsum: error: /dev/full: {told}" in err
-
-    def full(_path: Path, _content: bytes) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(gridsum.figures.style, "write_atomically", full)
-    place = tmp_path / "result.svg"
-    assert f"{place}: {told}" in refused(command("figure", "steps", "--out", str(place)))
-    assert not place.exists()
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk here that is always full")
+def test_a_full_disk(command: Command, model: str):
+    arguments = ["evaluate", "--model", model, "--suite", "2x2", "--samples", "2", "--out", "/dev/full"]
+    status, out, err = command(*arguments)
+    assert (status, out) == (2, "")
+    told = f"gridsum: error: /dev/full: {os.strerror(errno.ENOSPC).lower()}; make room, or choose another place"
+    assert told in err
 
 
 def test_a_bug_keeps_its_traceback_and_too_little_memory_is_no_bug(command: Command, monkeypatch: pytest.MonkeyPatch):

@@ -1,15 +1,13 @@
-"""The names of models: what is shipped, what other names mean, and what is said of names that do not exist."""
+"""The names of models: what is shipped, and what is shown of a name."""
 
 import hashlib
 import json
 from pathlib import Path
 
-import pytest
-
 from gridsum.api.loading import load
 from gridsum.automaton.files import shipped_rule
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL, MODELS, did_you_mean, printable
+from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL, MODELS, printable
 from gridsum.model.store import configuration_of, shipped
 
 MANIFEST = json.loads((Path(__file__).parents[2] / "results" / "manifest.json").read_text())
@@ -35,18 +33,6 @@ def test_the_default_model_answers_by_a_rule_and_the_one_looked_into_is_the_pape
     assert shipped_rule(DEFAULT_MODEL) is not None
     assert [name for name in shipped() if load(name).has_rule] == [DEFAULT_MODEL]
     assert configuration_of(shipped()[INSIDE_MODEL]).variant in PAPER_VARIANTS
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("nogroups", "did you mean 'noGroups'? The models are few"),
-        ("bsae", "did you mean 'base'? The models are few"),
-        ("quite another", "the models are few"),
-    ],
-)
-def test_the_nearest_name_is_offered(name: str, said: str):
-    assert did_you_mean(name, ("base", "noGroups"), "the models are few") == said
 
 
 def test_a_name_from_a_file_does_not_reach_the_terminal_s_controls():

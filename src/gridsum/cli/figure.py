@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.api.loading import load
-from gridsum.api.models import Model
 from gridsum.api.networks import PaperModel
+from gridsum.api.traces import Trace
 from gridsum.cli.options import Options, Parser, UsageError, add_device
 from gridsum.cli.output import check_writable, tell
 from gridsum.cli.table import record_files
@@ -31,7 +31,6 @@ FIGURES = {
     "baselines": "baselines side by side: results right against digits and terms",
     "training": "mean steps during training, a curve for each folder (Fig. 3)",
 }
-_OF_A_SUM = ("placement", "steps", "attention")
 
 
 def add_options(parser: Parser) -> None:
@@ -66,34 +65,22 @@ def run(options: Options) -> int:
     except ImportError as error:
         raise UsageError(str(error)) from None
     if name == "film":
-        model, expression = _model_and_sum(options)
-        model.trace(expression).film(options.out)
+        _traced(options).film(options.out)
     else:
         style.check_format(options.out)
-        draw = _of_a_sum if name in _OF_A_SUM else _of_many
-        figures.save(draw(options, figures), options.out)
+        figures.save(_drawn(options, figures), options.out)
     tell(f"gridsum: wrote {options.out}")
     return 0
 
 
-def _model_and_sum(options: Options) -> tuple[Model, str]:
+def _traced(options: Options) -> Trace:
+    """A sum that is worked out."""
     usual = INSIDE_MODEL if options.figure == "attention" else DEFAULT_MODEL
-    return load(options.model or usual, device=options.device), options.expression or _EXPRESSION
+    return load(options.model or usual, device=options.device).trace(options.expression or _EXPRESSION)
 
 
-def _of_a_sum(options: Options, figures: Any) -> Any:
-    """A figure of what happens in a model while it works out a sum."""
-    model, expression = _model_and_sum(options)
-    trace = model.trace(expression)
-    if options.figure != "attention":
-        return trace.plot(options.figure)
-    if not isinstance(model, PaperModel):
-        raise UsageError(f"the figure attention needs a network of the paper, not {model.name}; use base")
-    return figures.plot_attention(trace.inside, model.network.step.attention)
-
-
-def _of_many(options: Options, figures: Any) -> Any:
-    """A figure of many sums: of a model's digits, of records, or of training runs."""
+def _drawn(options: Options, figures: Any) -> Any:
+    """A figure of one sum or of many: of a model's digits, of records, or of training runs."""
     from gridsum.analysis.curves import terms_curves, training_curve
     from gridsum.analysis.ring import rings_of
     from gridsum.evaluation.paper import LONG_TERMS
@@ -102,6 +89,13 @@ def _of_many(options: Options, figures: Any) -> Any:
     from gridsum.ops.devices import pick_device
 
     match options.figure:
+        case "placement" | "steps" as what:
+            return _traced(options).plot(what)
+        case "attention":
+            trace = _traced(options)
+            if not isinstance(trace.model, PaperModel):
+                raise UsageError(f"the figure attention needs a network of the paper, not {trace.model.name}; use base")
+            return figures.plot_attention(trace.inside, trace.model.network.step.attention)
         case "terms":
             return figures.plot_terms(terms_curves(read(record_files(options.records))), LONG_TERMS)
         case "baselines":
