@@ -1,5 +1,6 @@
 """Baselines in training and measured: fleets, resuming, masks, records."""
 
+import dataclasses
 import json
 import pickle
 from pathlib import Path
@@ -20,8 +21,7 @@ from gridsum.evaluation.records import append
 from gridsum.evaluation.tables import TABLES
 from gridsum.figures.baselines import curves
 from gridsum.model.store import load
-from gridsum.training.folders import FolderError
-from gridsum.training.loop import Fleet, train
+from gridsum.training.loop import Fleet
 from gridsum.training.optimiser import AdamW
 from tests.oracles.records import make_record
 
@@ -168,18 +168,6 @@ def test_reading_back_all_at_once_is_writing_digit_by_digit():
         assert torch.equal(read[run], network.written(given, problem))
 
 
-def test_resuming_is_going_on(tmp_path: Path):
-    config = small("dngpu", **{"network.dropout": 0.25, "network.maps": 12})
-    train(config, (0, 1), tmp_path / "whole", CPU)
-    train(override(config, {"training.epochs": 1}), (0, 1), tmp_path / "parts", CPU)
-    train(config, (0, 1), tmp_path / "parts", CPU, resume=True)
-    for seed in (0, 1):
-        whole, parts = (tmp_path / name / f"seed-{seed}" / "weights.safetensors" for name in ("whole", "parts"))
-        assert whole.read_bytes() == parts.read_bytes()
-    with pytest.raises(FolderError, match=r"network\.maps = 12, not 24"):
-        train(small("dngpu"), (0, 1), tmp_path / "whole", CPU, resume=True)
-
-
 def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder, records = tmp_path / "coupled", tmp_path / "records.jsonl"
     shape = [f"--{key}={value}" for key, value in SMALL["position-coupling"].items()]
@@ -205,7 +193,10 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     scores = gridsum.evaluate(str(folder), "1x1", samples=2)
     assert [score.seed for score in scores] == [0, 1]
     weights = folder / "seed-0" / "weights.safetensors"
-    assert load(str(weights)).seeds == (0,)
+    alone = load(str(weights))
+    assert alone.seeds == (0,)
+    (in_memory,) = alone.kind.subjects(dataclasses.replace(alone, paths=()))
+    assert in_memory.about(0)["training_seconds"] is None
 
 
 def test_median_and_best_seed():

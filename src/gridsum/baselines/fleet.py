@@ -172,7 +172,7 @@ class BaselineSubject(Subject):
 
 def _seconds(paths: Sequence[Path], seed: int) -> float | None:
     """Of training. Runs of a fleet log the same times, each of them the whole fleet's. A weights file has no log."""
-    folder = paths[0].parent.parent
-    if not (folder / f"seed-{seed}" / "metrics.jsonl").exists():
+    folder = paths[0].parent.parent if paths else None
+    if folder is None or not (folder / f"seed-{seed}" / "metrics.jsonl").exists():
         return None
     return round(sum(line["seconds"] for line in read_metrics(folder, seed)) / len(list(folder.glob("seed-*"))), 2)
