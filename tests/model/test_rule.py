@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement
 from gridsum.model.rule import RuleNetwork, soft_bits
-from gridsum.tasks import FIRST_DIGIT, Addition
+from gridsum.tasks import FIRST_DIGIT, Addition, find
 from tests.oracles.column_addition import CELL_SYMBOLS
 from tests.oracles.sizes import SMALL_RULE
 
@@ -133,6 +133,12 @@ def test_one_run_of_a_fleet_alone(dtype):
     with torch.no_grad():
         single.embedding.weight.zero_()
     assert fleet.embedding.weight.any(), "it is a copy"
+
+
+@pytest.mark.parametrize("name", ["subtract", "subtract:base=2", "times:base=3"])
+def test_a_run_alone_has_the_task_of_its_fleet(name):
+    fleet = RuleNetwork(SMALL_RULE, [4, 7], find(name))
+    assert fleet.alone(1).task is fleet.task
 
 
 def test_what_has_no_rule_says_why():

@@ -75,6 +75,10 @@ class Task(ABC):
         self.name = self.kind if plain else f"{self.kind}:base={base}"
         self.meaning = self.asks if plain else f"{self.asks} in base {base}"
 
+    def __deepcopy__(self, memo: Any) -> "Task":
+        """A task never changes, so copies of a network share it."""
+        return self
+
     def answer(self, terms: Sequence[str]) -> str:
         """The exact answer, without leading zeros."""
         digits, *signs = self.numbers(terms)
