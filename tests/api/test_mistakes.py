@@ -68,7 +68,7 @@ def test_a_natural_mistake_is_answered_with_the_mend(
 
 
 def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gridsum.tasks.registry._given", {})
+    monkeypatch.setattr("gridsum.tasks.registry._registered", {})
     for base in (2, 4):
         task = Based(base)
         assert find(known_as(task)) is task

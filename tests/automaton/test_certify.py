@@ -78,12 +78,6 @@ def test_a_wrong_certificate_is_refused(theorem: Path):
     assert not certify.compile_file(theorem, "Wrong", certify.as_coq(table, certificate)).holds
 
 
-def test_without_coq_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(certify.CoqError, match="apt-get install coq"):
-        certify.certify(shipped(), prove(shipped()).certificate)
-
-
 def test_the_table_is_written_as_it_is():
     """Read back, by plain text."""
     table, lists = shipped(), certify.Lists()

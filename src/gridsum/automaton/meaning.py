@@ -29,14 +29,6 @@ class State:
     meaning: str
 
 
-@dataclass(frozen=True)
-class CarryBit:
-    """A bit that tells the carry in every state of a digit, and its value where there is a carry."""
-
-    bit: int
-    on: int
-
-
 Case = tuple[int, int | None, int]
 """Own symbol, the digit below or None over a blank, the carry that comes in."""
 
@@ -45,7 +37,8 @@ Case = tuple[int, int | None, int]
 class Meaning:
     check: Check
     states: tuple[State, ...]
-    carry_bits: tuple[CarryBit, ...]
+    carry_bits: dict[int, int]
+    """Bits that tell the carry in every state of a digit, and the value of each where there is a carry."""
     sums: dict[Case, set[Sum]]
     """What the cell becomes, whatever else it sees."""
     cases: dict[Case, Sum]
@@ -111,13 +104,13 @@ def _state(check: Check, known: Certificate, number: int, pattern: int) -> State
     return State(number, pattern, digit, carry, f"{kind} {check.table.text(number)}{told}")
 
 
-def _carry_bits(bits: int, states: tuple[State, ...], base: int) -> tuple[CarryBit, ...]:
+def _carry_bits(bits: int, states: tuple[State, ...], base: int) -> dict[int, int]:
     valued = [state for state in states if state.digit is not None]
     if {(state.digit, state.carry) for state in valued} != set(product(range(base), (0, 1))):
-        return ()
-    found = []
+        return {}
+    found = {}
     for bit in range(bits):
         off, on = ({state.pattern >> bit & 1 for state in valued if state.carry == carry} for carry in (0, 1))
         if len(off) == len(on) == 1 and off != on:
-            found.append(CarryBit(bit, on.pop()))
-    return tuple(found)
+            found[bit] = on.pop()
+    return found

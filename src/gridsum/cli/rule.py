@@ -61,7 +61,7 @@ def _described(name: str, table: "RuleTable", meaning: "Meaning") -> Iterator[st
         patterns.setdefault(state.meaning, []).append(f"{state.pattern:0{table.bits}b}")
     wide = max(map(len, patterns)) + 3
     yield from (f"  {told:<{wide}}{' '.join(found)}" for told, found in sorted(patterns.items()))
-    yield from (f"Bit {found.bit} is the carry ({found.on} is a carry)." for found in meaning.carry_bits)
+    yield from (f"Bit {bit} is the carry ({on} is a carry)." for bit, on in meaning.carry_bits.items())
     for heading, rows in meaning.columns():
         yield from ("", f"A column   own digit ↓, digit or blank below →; {heading}", *_column(table, meaning, rows))
     known = "column addition" if table.task.name.startswith("add") else f"what a column of {table.task.name} does"

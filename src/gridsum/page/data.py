@@ -31,7 +31,7 @@ def rule_script(table: RuleTable) -> str:
         "actions": table.actions,
         "steps": base64.b64encode(zlib.compress(table.steps.tobytes(), 9)).decode(),
         "meanings": [{"digit": state.digit, "carry": state.carry} for state in meaning.states],
-        "carryBits": [{"bit": found.bit, "on": found.on} for found in meaning.carry_bits],
+        "carryBits": [{"bit": bit, "on": on} for bit, on in meaning.carry_bits.items()],
     }
     return f"gridsum.tables[{json.dumps(table.task.name)}] = {_packed(content)};\n"
 

@@ -24,8 +24,7 @@ _SHIPPED: dict[str, Callable[..., Task]] = {
     task.kind: task for task in (Addition, Subtraction, Mixed, Times, Maximum, Prefix)
 }
 _registered: dict[str, Callable[..., Task]] = {}
-_given: dict[str, Task] = {}
-"""Tasks that were given as themselves, by their whole names."""
+"""By the names of their kinds; tasks that were given as themselves, by their whole names."""
 
 
 class TaskError(ValueError):
@@ -56,7 +55,7 @@ def known_as(task: "str | Task") -> str:
         mend = f"make one of it: {task.__name__}()" if isinstance(task, type) else "give one, or its name such as add"
         raise TaskError(f"{task!r} is not a gridsum.tasks.Task; {mend}")
     if task.name.partition(":")[0] not in _SHIPPED:
-        _given[task.name] = task
+        _registered[task.name] = lambda: task
         find.cache_clear()
     return task.name
 
@@ -73,10 +72,8 @@ def find(name: str = DEFAULT) -> Task:
         >>> find("add:base=16").answer(("ff", "1"))
         '100'
     """
-    if name in _given:
-        return _given[name]
-    kind, _, rest = name.partition(":")
-    makers = _SHIPPED if kind in _SHIPPED else known()
+    makers = _SHIPPED if name.partition(":")[0] in _SHIPPED else known()
+    kind, _, rest = (name, "", "") if name in makers else name.partition(":")
     if kind not in makers:
         yours = f"add your own with gridsum.tasks.register({kind!r}, its class)"
         mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}; {yours}")
