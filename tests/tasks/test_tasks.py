@@ -304,7 +304,7 @@ def test_exact_is_trained_for_a_task(tmp_path: Path):
 
 def test_a_rule_in_another_base_is_served_in_that_base():
     model = RuleModel("binary", None, by_columns(Addition(2)))
-    terms = model.read("1111+1111+1111+1111+1")
+    terms = model.task.parse("1111+1111+1111+1111+1")
     assert model.size(terms) == (6, 8)
     trace = model.traced(terms, SolveOptions())
     shown = trace.to_dict()
