@@ -63,11 +63,6 @@ class Model(ABC):
 
         return facts(self.runs)
 
-    @property
-    @abstractmethod
-    def halting_rules(self) -> dict[str, str]:
-        """The rules that it can follow, its own first, and what each means."""
-
     @overload
     def solve(  # type: ignore[overload-overlap]
         self, expressions: str, *, halting: HaltingRule | None = None, placement: PlacementRule = "auto",
@@ -178,10 +173,6 @@ class Model(ABC):
     def read(self, expression: str) -> tuple[str, ...]:
         """The terms of an expression, as this model's task has them."""
         return read_expression(expression, self.task)
-
-    @abstractmethod
-    def check(self, options: SolveOptions) -> None:
-        """Refuse what this model cannot do."""
 
     @abstractmethod
     def answers(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gridsum.api.models import Between, Model
 from gridsum.api.options import ModelError, SolveOptions
 from gridsum.api.traces import Trace
-from gridsum.data.answers import HALTING_RULES, Answer
+from gridsum.data.answers import Answer
 
 if TYPE_CHECKING:
     from gridsum.model.store import Model as Runs
@@ -21,36 +21,21 @@ class PaperModel(Model):
     def __repr__(self) -> str:
         return f"<gridsum model {self.name}: {self.about['variant']}, {self.about['parameters']:,} parameters>"
 
-    @property
-    def halting_rules(self) -> dict[str, str]:
-        return {**HALTING_RULES[self.network.config.halting]}
-
-    def check(self, options: SolveOptions) -> None:
-        from gridsum.model.inference import check_rule
-
-        if options.network:
-            raise ModelError(
-                f"{self.name} is a network already; the option network is for models with a rule, such as exact"
-            )
-        if options.halting is not None:
-            try:
-                check_rule(self.network, options.halting)
-            except ValueError as error:
-                raise ModelError(f"{self.name}: {error}") from None
-
     def answers(
         self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
     ) -> Iterator[Answer]:
         from gridsum.evaluation.solving import solve
 
-        self.check(options)
+        if options.network:
+            raise ModelError(
+                f"{self.name} is a network already; the option network is for models with a rule, such as exact"
+            )
         watch = None if between is None else lambda _: between()
         return solve(self.runs, expressions, options.halting, options.seed, options.placement, watch)
 
     def traced(self, terms: tuple[str, ...], options: SolveOptions) -> Trace:
         from gridsum.evaluation.solving import solve_traced
 
-        self.check(options)
         return Trace(self, terms, *solve_traced(self.runs, terms, options.halting, options.seed, options.placement))
 
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gridsum.api.models import Between, Model
 from gridsum.api.options import ModelError, SolveOptions
 from gridsum.api.traces import Trace
-from gridsum.data.answers import FIXED_POINT, Answer
+from gridsum.data.answers import Answer
 from gridsum.tasks import Task
 
 if TYPE_CHECKING:
@@ -61,10 +61,6 @@ class RuleModel(Model):
         """Of its training, where its network is at hand."""
         return None if self.weights is None else self.runs.seeds[0]
 
-    @property
-    def halting_rules(self) -> dict[str, str]:
-        return {FIXED_POINT: "when a step changes nothing"}
-
     def prove(self) -> "Proof":
         """Whether its rule is right for any number of terms of any length (`gridsum.prove`)."""
         from gridsum.automaton.proof import prove
@@ -76,16 +72,13 @@ class RuleModel(Model):
             )
         return prove(self.table)
 
-    def check(self, options: SolveOptions) -> None:
+    def answers(
+        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
+    ) -> Iterator[Answer]:
         if options.halting is not None or options.placement != "auto":
             raise ModelError(
                 f"{self.name} always halts at a fixed point and uses hard placement; leave out halting and placement"
             )
-
-    def answers(
-        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
-    ) -> Iterator[Answer]:
-        self.check(options)
         if options.network:
             from gridsum.automaton.rule import LearnedRule
 
@@ -95,11 +88,10 @@ class RuleModel(Model):
         return solve_many(self.table, expressions)
 
     def answer_lines(self, lines: Sequence[bytes], options: SolveOptions) -> bytes | None:
-        if options.network or not lines:
+        if not lines or options != SolveOptions(seed=options.seed):
             return None
         from gridsum.automaton.solve import answer_lines
 
-        self.check(options)
         return answer_lines(self.table, lines)
 
     def traced(self, terms: tuple[str, ...], options: SolveOptions) -> Trace:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from gridsum.api.models import Between, Model
 from gridsum.api.networks import PaperModel
 from gridsum.api.options import ModelError, SolveOptions
+from gridsum.config.paper import ConfigError
 from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
@@ -53,7 +54,7 @@ def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, host_n
 
     @app.post("/solve", response_model=AnswerView, responses=_REFUSALS, tags=["sums"])
     async def solve(asked: SumRequest, request: Request) -> Response:
-        """The answer to a sum. What cannot be answered is refused before any work is done."""
+        """The answer to a sum."""
         if asked.model is not None and asked.model not in by_name:
             raise ModelError(f"unknown model {asked.model!r}; the models are: {', '.join(by_name)}")
         model = models[0] if asked.model is None else by_name[asked.model]
@@ -62,7 +63,6 @@ def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, host_n
         if cells > max_cells:
             allowed = f"this server allows {max_cells:,} (max-cells)"
             raise TooLargeError(f"the grid would have {cells:,} cells, but {allowed}")
-        model.check(options)
 
         def work(between: Between) -> dict[str, Any]:
             began = time.perf_counter()
@@ -76,7 +76,7 @@ def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, host_n
     @app.get("/models", tags=["server"])
     async def models_() -> list[ModelView]:
         """The models that can be asked; the first is the default."""
-        return [ModelView(**model.about, halting_rules=model.halting_rules) for model in models]
+        return [ModelView(**model.about) for model in models]
 
     @app.get("/health", tags=["server"])
     async def health() -> Health:
@@ -116,4 +116,4 @@ async def _explain(_: Request, error: Any) -> Response:
 
 
 _STATUS: dict[type[Exception], int] = {HTTPException: 0, TooLargeError: 413}
-_STATUS |= dict.fromkeys((RequestValidationError, ExpressionError, ModelError, UnsoundError), 422)
+_STATUS |= dict.fromkeys((RequestValidationError, ExpressionError, ModelError, ConfigError, UnsoundError), 422)

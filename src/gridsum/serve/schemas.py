@@ -41,7 +41,6 @@ class ModelView(Closed):
     seed: int
     parameters: int
     epochs: int
-    halting_rules: Annotated[dict[str, str], Field(description="those this model can follow, its own first")]
 
 
 class Health(Closed):
