@@ -96,7 +96,9 @@ def test_options(line: str, told: str, command: Command, tmp_path: Path, monkeyp
 def test_a_device_that_is_not_there(command: Command, model: str):
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device here")
-    assert "no CUDA device" in refused(command("solve", "1+1", "--model", model, "--device", "cuda"))
+    assert "no 'cuda' can be used here, but cpu" in refused(
+        command("solve", "1+1", "--model", model, "--device", "cuda")
+    )
 
 
 def test_a_port_in_use(command: Command):

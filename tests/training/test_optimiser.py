@@ -3,24 +3,16 @@
 import pytest
 import torch
 
-from gridsum.config.fields import override
 from gridsum.config.paper import TrainingConfig
-from gridsum.config.variants import variant
 from gridsum.model.rollout import Network
 from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learning_rate
+from tests.training.test_gradients import tiny
 
 CONFIG = TrainingConfig(steps_per_epoch=2, restart_epochs=3)
 
 
-def small_network(seeds=(0, 1)):
-    tiny = {
-        "model.width": 8,
-        "model.groups": 2,
-        "model.heads": 8,
-        "model.context_heads": 2,
-        "model.step_hidden": 8,
-    }
-    return Network(override(variant("base"), tiny).model, seeds)
+def small_network():
+    return Network(tiny("base").model, (0, 1))
 
 
 def test_the_rate_is_torch_s_cosine_with_warm_restarts_stepped_per_epoch():

@@ -152,7 +152,4 @@ def seeds_of(asked: "str | int | Iterable[int]") -> tuple[int, ...]:
         if last - first + 1 + len(seeds) > MOST_SEEDS:
             raise ConfigError(f"these are more than {MOST_SEEDS} seeds; train them in parts")
         seeds.extend(range(first, last + 1))
-    twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
-    if twice is not None:
-        raise ConfigError(f"seed {twice} is named twice; a seed makes one run")
     return tuple(seeds)

@@ -17,12 +17,9 @@ def pick_device(device: str) -> torch.device:
         chosen = torch.device(device)
     except RuntimeError:
         raise ConfigError(f"there is no device {device!r}; use auto, cpu or cuda") from None
-    if chosen.type not in ("cpu", "cuda"):
-        raise ConfigError(f"gridsum runs on cpu and cuda, not on {device!r}")
-    if on_gpu(chosen) and not torch.cuda.is_available():
-        raise ConfigError("no CUDA device can be used here; use the device cpu")
-    if (chosen.index or 0) >= max(1, torch.cuda.device_count()):
-        raise ConfigError(f"there is no {device!r} here; CUDA devices: {torch.cuda.device_count()}, counted from 0")
+    count = torch.cuda.device_count()
+    if chosen.type != "cpu" and not (on_gpu(chosen) and (chosen.index or 0) < count):
+        raise ConfigError(f"no {device!r} can be used here, but cpu; CUDA devices: {count}, counted from 0")
     return chosen
 
 

@@ -116,7 +116,7 @@ def train(
     with locked(folder, warn):
         precision = served(config.training.precision, device)
         with set_for_training(device, precision):
-            fleet = Fleet(config, tuple(seeds), device)
+            fleet = Fleet(config, tuple(seeds), device, warn)
             _prepare(fleet, folder, resume, start, warn)
             warn(f"{what}, in {precision} on {describe(device).split(';')[0]}")
             _train(fleet, folder, warn, partial(shown.update, f"{label}training step"))
@@ -159,7 +159,7 @@ def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) 
     kept, logs = fleet.checkpoint(), log_lengths(folder, fleet.seeds)
     try:
         for number in range(fleet.epoch + 1, training.epochs + 1):
-            before, began = (fleet.alive.tolist(), fleet.draws.tolist()), time.monotonic()
+            before, began = fleet.alive.tolist(), time.monotonic()
             means, rate = fleet.train_epoch(tell)
             if number <= _HELD_OUT_EPOCHS or number % _HELD_OUT_EPOCHS == 0:
                 means |= fleet.held_out()
@@ -167,7 +167,10 @@ def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) 
             phase = fleet.gradients.phase(done - 1)
             where = {"epoch": number, **({"phase": phase} if phase else {})}
             _log(fleet, folder, where, means, {"learning_rate": rate, "seconds": time.monotonic() - began})
-            _warn_of_changes(fleet, number, *before, warn)
+            for seed, was, still in zip(fleet.seeds, before, alive, strict=True):
+                if was and not still:
+                    told = f"the loss or its gradient was not a number in epoch {number}"
+                    warn(f"seed {seed}: {told}; the run is set aside with its last sound weights")
             kept, logs = fleet.checkpoint(), log_lengths(folder, fleet.seeds)
             if number % training.checkpoint_epochs == 0 or number == training.epochs:
                 fleet.save(folder)
@@ -188,8 +191,8 @@ def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) 
 class Fleet:
     """Runs in training: their network, optimiser and whether each is still sound."""
 
-    def __init__(self, config: Any, seeds: tuple[int, ...], device: torch.device) -> None:
-        self.config, self.seeds, self.device = config, seeds, device
+    def __init__(self, config: Any, seeds: tuple[int, ...], device: torch.device, warn: Warn = lambda _: None) -> None:
+        self.config, self.seeds, self.device, self.warn = config, seeds, device, warn
         self.kind: Trainable = find(config.variant)
         self.network = self.kind.build(config, seeds).to(device)
         self.optimiser = AdamW(self.network, config.training)
@@ -248,6 +251,8 @@ class Fleet:
         self.optimiser.begin_anew(slice(run, run + 1), self.kind.build(self.config, [seed]))
         self.draws[run] += 1
         self.alive[run] = True
+        which = f"seed {self.seeds[run]}: too few results were right, so its weights were drawn anew"
+        self.warn(f"{which} in epoch {self.epoch + 1}")
 
     def _update(self, gradient: Tensor, costs: Tensor, rate: Tensor) -> Tensor:
         """Every sound run a step down its gradient [R,P]; returns what is logged: the costs, total first, and the norm.
@@ -333,15 +338,3 @@ def _log(fleet: Fleet, folder: Path, where: dict[str, Any], means: dict[str, Any
             values["draws"] = int(fleet.draws[run])
         if fleet.alive[run]:
             append_metrics(folder, seed, {**where, **values, **rest})
-
-
-def _warn_of_changes(fleet: Fleet, epoch: int, alive: list[bool], draws: list[int], warn: Warn) -> None:
-    """Of runs that were set aside or drawn anew in an epoch, before which these were `alive` and drawn so often."""
-    for run, seed in enumerate(fleet.seeds):
-        if alive[run] and not fleet.alive[run]:
-            warn(
-                f"seed {seed}: the loss or its gradient was not a number in epoch {epoch}; the run is set aside with "
-                "its last sound weights"
-            )
-        if fleet.draws[run] > draws[run]:
-            warn(f"seed {seed}: too few results were right, so its weights were drawn anew in epoch {epoch}")
