@@ -27,7 +27,7 @@ def set_for_training(device: torch.device, precision: str) -> Iterator[None]:
     finally:
         torch.backends.cuda.matmul.allow_tf32 = tf32
         if not on_gpu(device):
-            give_back_freed_memory()
+            _ask(("mallopt", _TRIM_THRESHOLD, _USUAL_THRESHOLD), ("mallopt", _MMAP_MAX, _USUAL_MAX), ("malloc_trim", 0))
 
 
 def keep_freed_memory() -> None:
@@ -37,11 +37,6 @@ def keep_freed_memory() -> None:
     again at the next step. Where the C library is another one, nothing is changed.
     """
     _ask(("mallopt", _TRIM_THRESHOLD, -1), ("mallopt", _MMAP_MAX, 0))
-
-
-def give_back_freed_memory() -> None:
-    """Undo `keep_freed_memory`, and give back what was kept."""
-    _ask(("mallopt", _TRIM_THRESHOLD, _USUAL_THRESHOLD), ("mallopt", _MMAP_MAX, _USUAL_MAX), ("malloc_trim", 0))
 
 
 def _ask(*calls: tuple[str, *tuple[int, ...]]) -> None:
