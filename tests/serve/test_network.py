@@ -1,5 +1,6 @@
 """The server on a network: other hosts, clients that go or ask too much, a stop while it works."""
 
+import asyncio
 import signal
 import socket
 import sys
@@ -11,7 +12,11 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from gridsum.serve import server as serving
+from gridsum.serve.workers import Workers
 from tests.serve.conftest import get, request, served, solve, wait_until
+
+LONG = "9" * 99 + "+1"
+"""Is not done together with others."""
 
 
 def taken(port: int) -> int:
@@ -59,7 +64,7 @@ def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: 
     monkeypatch.setattr(serving, "_GRACE_SECONDS", 5)
     with served("--model", "base", "--model", endless) as (port, server):
         with ThreadPoolExecutor(2) as clients:
-            going = clients.submit(solve, port, model=endless)
+            going = clients.submit(solve, port, LONG, model=endless)
             wait_until(lambda: taken(port) == 1)
             short = clients.submit(solve, port)
             wait_until(lambda: taken(port) == 2 or short.done())
@@ -75,7 +80,7 @@ def test_requests_in_flight_end_or_are_told_when_the_server_is_stopped(endless: 
 def asking(port: int, model: str, now: int, source: str = "127.0.0.1") -> Iterator[None]:
     """A request that nobody reads the answer of, and that is hung up on in the end."""
     with socket.create_connection(("127.0.0.1", port), source_address=(source, 0)) as connection:
-        connection.sendall(request("1+1", model))
+        connection.sendall(request(LONG, model))
         wait_until(lambda: taken(port) == now)
         yield
 
@@ -87,7 +92,7 @@ def test_who_asks_too_much_is_told_and_who_goes_leaves_a_place(endless: str):
             for now in range(1, 6):
                 held.enter_context(asking(port, endless, now))
             assert solve(port, "999+1").json()["answer"] == "1000", "a short sum by a rule waits for nobody"
-            answer = solve(port, model="base")
+            answer = solve(port, LONG, model="base")
             assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
             assert "1 requests of yours wait already (max-waiting); try again" in answer.json()["error"]
         wait_until(lambda: taken(port) == 0)
@@ -104,3 +109,19 @@ def test_a_client_with_many_long_requests_does_not_starve_others(endless: str):
             assert solve(port).json()["answer"] == "125"
             assert time.monotonic() - began < 10
         server.signal(signal.SIGKILL)
+
+
+def test_what_waits_together_is_done_together():
+    batches: list[list[int]] = []
+
+    def double(numbers: list[int]) -> list[int]:
+        batches.append(list(numbers))
+        return [2 * number for number in numbers]
+
+    async def everybody() -> list[int]:
+        workers = Workers(0)
+        return await asyncio.gather(*(workers.together(number % 2, number, double) for number in range(5)))
+
+    with ThreadPoolExecutor(1) as thread:  # where a browser has been driven before, this one has a loop that runs
+        assert thread.submit(lambda: asyncio.run(everybody())).result() == [0, 2, 4, 6, 8]
+    assert batches == [[0, 2, 4], [1, 3]]

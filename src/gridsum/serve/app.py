@@ -4,7 +4,7 @@ import math
 import mimetypes
 import time
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -27,7 +27,7 @@ from gridsum.serve.schemas import AnswerView, Health, ModelView, Problem, SumReq
 from gridsum.serve.workers import Workers
 from gridsum.tasks import ExpressionError
 
-# Cells of a grid up to which a rule's sum is a short one.
+# Cells of a grid up to which a sum is a short one.
 _SHORT = 200
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "the body is not JSON"},
@@ -64,14 +64,18 @@ def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, host_n
             allowed = f"this server allows {max_cells:,} (max-cells)"
             raise TooLargeError(f"the grid would have {cells:,} cells, but {allowed}")
 
-        def work(between: Between) -> dict[str, Any]:
+        def work(several: list[tuple[str, ...]], between: Between | None = None) -> list[dict[str, Any]]:
             began = time.perf_counter()
-            (answer,) = model.answers([terms], options, between)
-            return answer.described(model.name) | {"milliseconds": round(1000 * (time.perf_counter() - began), 1)}
+            told = [answer.described(model.name) for answer in model.answers(several, options, between)]
+            return [one | {"milliseconds": round(1000 * (time.perf_counter() - began), 1)} for one in told]
 
-        if model.has_rule and cells <= _SHORT:  # it takes a millisecond or two, so it need not wait
-            return JSONResponse(work(lambda: None))
-        return JSONResponse(await workers.do(request, work))
+        if cells > _SHORT:
+            (told,) = await workers.do(request, partial(work, [terms]))
+        elif model.has_rule:  # it takes a millisecond or two, so it need not wait
+            (told,) = work([terms])
+        else:
+            told = await workers.together((model.name, len(terms), max(map(len, terms)), options), terms, work)
+        return JSONResponse(told)
 
     @app.get("/models", tags=["server"])
     async def models_() -> list[ModelView]:

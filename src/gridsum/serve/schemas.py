@@ -47,7 +47,7 @@ class Health(Closed):
     """The server answers; how busy it is."""
 
     status: str = "ok"
-    taken: Annotated[int, Field(description="requests being worked on or waiting")]
+    taken: Annotated[int, Field(description="long requests being worked on or waiting")]
 
 
 class AnswerView(Closed):

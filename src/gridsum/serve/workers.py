@@ -1,9 +1,9 @@
-"""Who computes: some requests of every client at once, in threads; the others of that client wait for these."""
+"""Who computes: short sums of one kind together, of long ones some of every client at once, in threads."""
 
 import asyncio
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,15 +26,18 @@ class Workers:
         """So many requests of a client may wait."""
         self._waiting = waiting
         self._clients: defaultdict[str, CapacityLimiter] = defaultdict(partial(CapacityLimiter, _AT_ONCE))
+        self._kinds: dict[Hashable, tuple[list[Any], asyncio.Future[Sequence[Any]]]] = {}
+        """What is asked of each kind and waits for its turn, and what will be told of it."""
+        self._turn = asyncio.Lock()
 
     @property
     def taken(self) -> int:
-        """Requests that are being worked on or wait."""
+        """Long requests that are being worked on or wait."""
         told = [limiter.statistics() for limiter in self._clients.values()]
         return sum(one.borrowed_tokens + one.tasks_waiting for one in told)
 
     async def do(self, request: Request, work: Callable[[Between], Any]) -> Any:
-        """The result of work, which calls what it is given between its steps: that ends it once its client has gone."""
+        """The result of long work, which calls `go_on` between its steps; that ends it once its client has gone."""
         limiter = self._clients[request.client.host if request.client else ""]
         if limiter.statistics().tasks_waiting >= self._waiting:
             why = f"{self._waiting:,} requests of yours wait already (max-waiting); try again in a moment"
@@ -58,6 +61,19 @@ class Workers:
             gone.set()
             working.cancel()
             leaving.cancel()
+
+    async def together(self, kind: Hashable, asked: Any, work: Callable[[list[Any]], Sequence[Any]]) -> Any:
+        """The result of short work. Of one kind, what waits for its turn is done at once: many cost hardly more."""
+        if kind not in self._kinds:
+            self._kinds[kind] = [], asyncio.ensure_future(self._done(kind, work))
+        waiting, told = self._kinds[kind]
+        number = len(waiting)
+        waiting.append(asked)
+        return (await asyncio.shield(told))[number]
+
+    async def _done(self, kind: Hashable, work: Callable[[list[Any]], Sequence[Any]]) -> Sequence[Any]:
+        async with self._turn:
+            return await run_sync(work, self._kinds.pop(kind)[0])
 
 
 async def _gone(request: Request) -> None:
