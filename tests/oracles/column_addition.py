@@ -13,7 +13,7 @@ from gridsum.tasks import FIRST_DIGIT, PAD, Task, find
 
 ADD = find()
 _DECIMAL = ADD.alphabet
-TEN, PLUS_CELL, EMPTY_CELL = _DECIMAL.base, _DECIMAL.sign_cell, _DECIMAL.empty_cell
+TEN, PLUS_CELL, EMPTY_CELL = _DECIMAL.base, _DECIMAL.base, _DECIMAL.empty_cell
 CELL_SYMBOLS = _DECIMAL.cell_symbols
 BLANK = 0
 CODES = 1 + 2 * TEN

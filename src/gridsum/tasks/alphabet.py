@@ -56,10 +56,6 @@ class Alphabet:
         return (*self.digits, *self.signs, " ")
 
     @property
-    def sign_cell(self) -> int:
-        return self.base
-
-    @property
     def empty_cell(self) -> int:
         return self.base + len(self.signs)
 
