@@ -2,7 +2,6 @@
 
 import errno
 import os
-import socket
 import sys
 from pathlib import Path
 
@@ -99,13 +98,6 @@ def test_a_device_that_is_not_there(command: Command, model: str):
     assert "no 'cuda' can be used here, but cpu" in refused(
         command("solve", "1+1", "--model", model, "--device", "cuda")
     )
-
-
-def test_a_port_in_use(command: Command):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        told = refused(command("serve", "--port", str(port)))
-    assert f"cannot listen on port {port} of 127.0.0.1: address already in use; choose another with --port" in told
 
 
 @pytest.mark.parametrize("name", ["uvicorn", "fastapi"])
