@@ -62,7 +62,7 @@ class MappedGradients(GradientSource):
     def __call__(self, step: int) -> Gradients:
         step = step + self.config.training.first_step
         rows = self.rows(torch.full((), step, dtype=torch.int64, device=self.device))
-        return Gradients(rows[:, :-_COSTS], vars(Cost(*rows[:, -_COSTS:].unbind(1))), 0.0)
+        return Gradients(rows[:, :-_COSTS], vars(Cost(*rows[:, -_COSTS:].unbind(1))))
 
     def _rows(self, step: Tensor) -> Tensor:
         """The gradient of every run, and its costs behind it: [R,P+5]."""

@@ -80,7 +80,7 @@ class ExactGradients(GradientSource):
         self.certain.lerp_(spent.certain, _RECENT)
         self.results.lerp_(spent.results, _RECENT)
         self.network.decided |= self.certain > self.config.discovery.harden_accuracy
-        return Gradients(gradient, vars(spent), steps)
+        return Gradients(gradient, vars(spent))
 
     def _rows(self, phase: Phase, steps: int, number: Tensor) -> Tensor:
         """The gradient of every run, and its costs: [R,P+Q]."""

@@ -33,8 +33,6 @@ class Gradients:
     """Of every run's total cost: [R,P]."""
     costs: dict[str, Tensor]
     """What is logged of it, for each run [R]: the total cost first."""
-    recurrent_steps: float
-    """How many were computed, as the mean over the groups."""
     truncation: Tensor | None = None
     """Of a group: the most steps any sample took, and whether some sample needed more than were computed: int64 [2]."""
 
@@ -117,7 +115,7 @@ def part_gradient(
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
     costs = {name: part.detach() for name, part in vars(spent).items()}
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
-    return Gradients(flatten(gradients), costs, rollout.steps.stop - 1, torch.stack(truncations).amax(0))
+    return Gradients(flatten(gradients), costs, torch.stack(truncations).amax(0))
 
 
 def _truncation(rollout: Readout, epsilon: float | Tensor, config: ModelConfig, steps: int | None) -> Tensor:
@@ -132,7 +130,7 @@ def mean_of(parts: list[Gradients]) -> Gradients:
     """Costs are averaged over the groups; the parts' gradients already are shares of the whole."""
     gradient = parts[0].gradient if len(parts) == 1 else torch.stack([part.gradient for part in parts]).sum(0)
     costs = {name: torch.stack([part.costs[name] for part in parts]).mean(0) for name in parts[0].costs}
-    return Gradients(gradient, costs, sum(part.recurrent_steps for part in parts) / len(parts))
+    return Gradients(gradient, costs)
 
 
 class EagerGradients(GradientSource):

@@ -79,7 +79,7 @@ class GraphGradients(EagerGradients):
             # A group's graphs share their memory: what one leaves behind the next may overwrite.
             costs = {name: cost.clone() for name, cost in part.costs.items()}
             assert part.truncation is not None
-            return Gradients(part.gradient.clone(), costs, part.recurrent_steps, part.truncation.clone())
+            return Gradients(part.gradient.clone(), costs, part.truncation.clone())
 
     def _compute(self, group: int, length: int | None) -> Gradients:
         with torch.autocast("cuda", torch.bfloat16, enabled=self.reduced):

@@ -205,8 +205,6 @@ class Fleet:
         """How many epochs are over."""
         self.quantities: Sequence[str] = ()
         """The names of what is logged of a step."""
-        self.recurrent_steps = 0.0
-        """Of the last training step, as the mean over its groups of problems."""
 
     def begin_from(self, start: Model) -> bool:
         """Take up the weights of `start`, and the moments they were trained with; returns whether there were any."""
@@ -241,7 +239,7 @@ class Fleet:
         for run in self.gradients.hopeless(number):
             self._draw_anew(run)
         found = self.gradients(number)
-        self.quantities, self.recurrent_steps = (*found.costs, "gradient_norm"), found.recurrent_steps
+        self.quantities = (*found.costs, "gradient_norm")
         rate = torch.full((), self.gradients.rate(number), dtype=torch.float64, device=self.device)
         return self.update(found.gradient, torch.stack([*found.costs.values()]), rate)
 
