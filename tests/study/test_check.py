@@ -34,7 +34,7 @@ def test_what_was_shipped_is_what_its_records_say(shipped: Path, capsys: pytest.
     assert f"{total} of {total} parts of records measured again: {total} the same, 0 close, 0 differs" in told
 
 
-def test_a_number_that_is_not_so_is_found(shipped: Path):
+def test_a_number_that_is_not_so_is_found(shipped: Path, capsys: pytest.CaptureFixture[str]):
     path = shipped / "SASA.jsonl"
     records = read([path])
     assert records[3].batches is not None
@@ -48,6 +48,8 @@ def test_a_number_that_is_not_so_is_found(shipped: Path):
     found = check(shipped, CPU)
     assert [checked.part.whole for checked, _ in found if checked.verdict == "differs"] == [records[3]]
     assert main(["reproduce", "--check", "--device", "cpu"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"differs: SASA on {records[3].suite} (")
 
 
 def test_every_record_is_looked_at_before_any_twice(shipped: Path):

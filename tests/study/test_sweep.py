@@ -22,7 +22,7 @@ def test_values_are_read_and_a_training_run_is_called_by_what_is_changed():
         ("model.heads=7", "does not divide"),
     ):
         with pytest.raises(ConfigError, match=message):
-            parse_axis(Config(), text)
+            sweep_jobs(Config(), dict([parse_axis(Config(), text)]))
 
 
 def test_a_sweep_is_done_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

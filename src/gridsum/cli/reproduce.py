@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from gridsum.cli import FAILED
 from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, seeds, whole_number
-from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell, terminal_width
+from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 from gridsum.io.progress import progress
 from gridsum.io.version import source_commit
@@ -145,9 +145,8 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
 
 
 def _check(options: Options, device: Any) -> int:
-    from gridsum.evaluation.rendering import to_text
     from gridsum.model.store import SHIPPED
-    from gridsum.study.check import account, check, in_brief
+    from gridsum.study.check import check, in_brief, told
 
     started, found, total = time.monotonic(), [], 0
     with progress() as shown:
@@ -156,6 +155,6 @@ def _check(options: Options, device: Any) -> int:
             shown.update(f"{done.now.model} on {done.now.suite}:", len(found), total, unit="parts")
             if time.monotonic() - started >= options.time_limit:
                 break
-    print_text(to_text(account(found), terminal_width()))
+    print_text("".join(f"{told(checked)}\n" for checked in found if checked.verdict != "the same"))
     tell(f"gridsum: {in_brief(found, total)}")
     return FAILED if any(checked.verdict == "differs" for checked in found) else 0

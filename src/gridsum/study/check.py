@@ -16,7 +16,6 @@ import torch
 from gridsum.automaton.files import read_rule
 from gridsum.evaluation.evaluate import PaperSubject, RuleSubject, evaluate
 from gridsum.evaluation.records import Record, read
-from gridsum.evaluation.rendering import Table
 from gridsum.evaluation.suites import find
 from gridsum.model.store import load_runs
 
@@ -85,30 +84,14 @@ def check(folder: Path, device: torch.device) -> Iterator[tuple[Checked, int]]:
         yield Checked(part, again), len(asked)
 
 
-def account(found: Sequence[Checked]) -> Table:
-    """A line for each record: how much of it was looked at, and what came out."""
-    by_record: dict[int, list[Checked]] = {}
-    for checked in found:
-        by_record.setdefault(id(checked.part.whole), []).append(checked)
-    rows = []
-    for group in by_record.values():
-        record, known = group[0].part.whole, [checked.part.known for checked in group]
-        worst = max((checked.verdict for checked in group), key=_VERDICTS.index)
-        problems = f"{sum(one.samples for one in known)} of {record.samples}"
-        scores = _scores(known), _scores([checked.now for checked in group])
-        rows.append((record.model, record.suite, *record.way, problems, *scores, worst))
-    header = ("model", "suite", "grids", "placement", "problems", "record", "now", "verdict")
-    caption = (
-        "Accuracy by character / of whole results on the problems looked at. The same: every count is. Close: as close "
-        f"as another processor's rounding may bring it, {_SHARE:.0%}."
+def told(checked: Checked) -> str:
+    """A part in a line."""
+    known, now = ((one.char, one.seq) for one in (checked.part.known, checked.now))
+    way = ", ".join(checked.now.way)
+    return (
+        f"{checked.verdict}: {checked.now.model} on {checked.now.suite} ({way}) had {known[0]:.4f} of characters and "
+        f"{known[1]:.4f} of whole results right, and has {now[0]:.4f} and {now[1]:.4f}"
     )
-    return Table("Models against their records", caption, header, tuple(rows))
-
-
-def _scores(records: Sequence[Record]) -> str:
-    char = sum(one.chars_right for one in records) / sum(one.chars_valid for one in records)
-    seq = sum(one.sequences_right for one in records) / sum(one.samples for one in records)
-    return f"{char:.4f} / {seq:.4f}"
 
 
 def in_brief(found: Sequence[Checked], total: int) -> str:

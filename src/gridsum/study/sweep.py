@@ -28,7 +28,5 @@ def parse_axis(config: Any, text: str) -> tuple[str, list[str]]:
         raise ConfigError(f"{text!r} has no values; write FIELD=VALUE,VALUE")
     if name not in fields_of(config):
         override(config, {name: values})  # which says what fields there are
-    many = values.split(";") if ";" in values or isinstance(fields_of(config)[name][1], tuple) else values.split(",")
-    for value in many:
-        override(config, {name: value})
-    return name, many
+    with_commas = isinstance(fields_of(config)[name][1], tuple)
+    return name, values.split(";" if ";" in values or with_commas else ",")

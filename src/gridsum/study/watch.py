@@ -1,7 +1,6 @@
 """What can be seen of a training run, a reproduction or a sweep while it goes on, from its folder alone."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -95,7 +94,6 @@ def curve(values: Sequence[float], most: int = _CURVE) -> str:
     """
     if not values:
         return "–"
-    count = min(most, len(values))
-    edges = [len(values) * part // count for part in range(count + 1)]
-    means = [sum(values[low:high]) / (high - low) for low, high in pairwise(edges)]
+    stretch = -(-len(values) // most)
+    means = [fmean(values[at : at + stretch]) for at in range(0, len(values), stretch)]
     return "".join(_BLOCKS[min(len(_BLOCKS) - 1, max(0, int(mean * len(_BLOCKS))))] for mean in means)
