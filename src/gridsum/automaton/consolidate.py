@@ -47,8 +47,6 @@ _WARM_UP = 20
 # Between two looks at all contexts.
 _LOOK = 100
 _FROZEN = ("embedding", "placement", "view", "reading")
-# One part in so many of the sums decides which way a table is drawn.
-_PART = 5
 # Runs that are looked at side by side on a GPU.
 _SIDE_BY_SIDE = 16
 
@@ -81,17 +79,16 @@ class Round:
 def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report) -> tuple[Round, TargetTable | None]:
     """The target table that a run's own results teach, if there is one that is worth learning.
 
-    What a row passes on goes to the left, or to the right: then left and right are exchanged. A part of the sums
-    decides: the way is taken by which the target table answers more of them.
+    What a row passes on goes to the left, as a carry does. Where a table of this kind answers fewer sums than the run,
+    one that goes to the right is drawn too: left and right are exchanged. The better one is kept.
     """
-    part = replace(config, problems=config.problems // _PART, repair=False)
-    ways = (rule, rule.exchanged())
-    right = [_drawn(way, part, seed, lambda _: None)[0].targets_right for way in ways]
-    exchanged = right[1] > right[0]
-    found, learnt = _drawn(ways[exchanged], config, seed, report)
-    found.exchanged = exchanged
-    if learnt is not None and exchanged:
-        learnt = replace(learnt, targets=learnt.targets.swapaxes(1, 2))
+    found, learnt = _drawn(rule, config, seed, report)
+    if learnt is None and found.right >= config.enough:
+        other, learnt = _drawn(rule.exchanged(), config, seed, report)
+        if other.targets_right > found.targets_right:
+            found = replace(other, exchanged=True)
+        if learnt is not None:
+            learnt = replace(learnt, targets=learnt.targets.swapaxes(1, 2))
     return found, learnt
 
 
