@@ -148,6 +148,18 @@ def test_terms_show_the_records_and_the_papers_scores(texts):
     assert "base in the paper, whole answers" in texts(figure)
 
 
+def test_the_labels_of_many_models_cover_no_curve():
+    names = ("base", "ponderReg", "noGroups")
+    curves = terms_curves(read([shipped_records(name) for name in names]))
+    figure = plot_terms(curves, LONG_TERMS)
+    (legend,) = figure.legends
+    figure.draw_without_rendering()
+    assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in figure.axes)
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert [f"{name}, characters" in labels for name in names] == [True] * 3
+    assert labels.count("base in the paper, characters") == 1, "the paper's are shown once for both runs of base"
+
+
 def test_training_shows_mean_and_band(texts):
     curve = training_curve(BASE)
     figure = plot_training(

@@ -15,6 +15,7 @@ from gridsum.figures.style import FigureError
 from gridsum.model.store import StoreError, load_runs, locate, shipped_records
 from gridsum.study.reproduction import BASELINE_RECORDS, records_of
 from gridsum.study.results import Results
+from gridsum.study.tables import numbers
 from gridsum.training.folders import seed_folder
 
 LACKING = (AnalysisError, FigureError, StoreError, FileNotFoundError)
@@ -25,6 +26,8 @@ _EXPRESSION = "523+102+9416"
 def draw(name: str, results: Results) -> Figure:
     folder = results.folder
     match name:
+        case "numbers":
+            return figures.plot_numbers(numbers(results.replications()))
         case "terms":
             paths = [folder / records_of(name) for name in ("base-overtrained", "base")]
             return figures.plot_terms(terms_curves(read([path for path in paths if path.exists()][:1])), LONG_TERMS)

@@ -5,7 +5,7 @@ A person's notes on them stand in FOLDER/notes.md, and are put into the report a
 
 import os
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gridsum.evaluation.intervals import CONFIDENCE, MARGIN, STANDINGS
@@ -34,17 +34,21 @@ def write_pages(
     results: Results,
     page: Path,
     command: str,
-    figures: Sequence[tuple[Path, str]] = (),
+    figures: Mapping[str, tuple[Path, str]] | None = None,
     lacking: Sequence[str] = (),
 ) -> dict[Path, str]:
-    """The page that will stand at `page`, and its appendix; `figures` are files with what they show.
+    """The page that will stand at `page`, and its appendix; `figures` are files with what they show, by name.
 
     `lacking` are jobs that are not done.
     """
-    appendix = page.parent / APPENDIX
+    appendix, drawn = page.parent / APPENDIX, dict(figures or {})
 
     def made_from(at: Path) -> str:
         return f"Made by `{command}` from the records in [{results.folder.name}]({_link(results.folder, at)})"
+
+    def figure(name: str) -> str:
+        path, caption = drawn.pop(name, (None, ""))
+        return "" if path is None else f"![Figure]({_link(path, page)})\n\n{caption}\n"
 
     notes, blocks, of_all = results.folder / NOTES, results.replications(), results.of_all_seeds()
     single, over_seeds = tables.numbers(blocks), tables.means(of_all)
@@ -55,6 +59,7 @@ def write_pages(
         _DEFINED.format(_counted(blocks), CONFIDENCE, MARGIN),
         _brief(results, single, over_seeds),
         f"**Not whole yet.** Missing are: {', '.join(lacking)}.\n" if lacking else "",
+        figure("numbers"),
         notes.read_text() if notes.exists() else "",
         "## Tables III and IV\n",
         to_markdown(tables.best_models(single, "The best models", blocks)),
@@ -62,7 +67,7 @@ def write_pages(
         to_markdown(tables.variants(over_seeds, others=[one for one in of_all if one.suite in tables.FAMILIES])),
         "## The paper's orderings\n",
         _orderings(findings(results.decisive())),
-        *(f"![Figure]({_link(path, page)})\n\n{caption}\n" for path, caption in figures),
+        *map(figure, list(drawn)),
         f"[Appendix]({APPENDIX}): these tables with intervals, every mean, every comparison.\n",
     ]
     more = ["# Every table\n", f"{made_from(appendix)}; nothing here is written by hand.\n", *_tables(results, blocks)]

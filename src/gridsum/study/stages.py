@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
 CAPTIONS = {
+    "numbers.svg": "All 52 numbers of Tables III and IV: the paper's, and every replication's.",
     "terms.svg": "Steps and accuracy against terms (Fig. 2).",
     "training.svg": "Steps during training: Explore-Reinforce (base), KL (ponderReg) (Fig. 3).",
     "placement.svg": "Actions and the resulting grid of 523+102+9416= (Fig. 4).",
@@ -80,10 +81,10 @@ def draw_figures(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> N
             tell(f"left out ({path.stem}): {why}")
 
 
-def drawn_at(page: Path) -> list[tuple[Path, str]]:
-    """The figures that lie beside a page, and what each shows."""
-    places = [(page.parent / "figures" / name, caption) for name, caption in CAPTIONS.items()]
-    return [(path, caption) for path, caption in places if path.exists()]
+def drawn_at(page: Path) -> dict[str, tuple[Path, str]]:
+    """The figures that lie beside a page: by name, where, and what each shows."""
+    places = {page.parent / "figures" / name: caption for name, caption in CAPTIONS.items()}
+    return {path.stem: (path, caption) for path, caption in places.items() if path.exists()}
 
 
 def write_report(folder: Path, page: Path, asked: Reproduction, tell: Tell) -> None:
