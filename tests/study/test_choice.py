@@ -3,10 +3,11 @@
 import shutil
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.ship import ship
+from benchmarks.ship import ShippingError, ship
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, read
 from gridsum.io.names import MODELS
@@ -100,3 +101,19 @@ def test_of_other_variants_the_run_that_is_best_at_both_is_shipped(copied: Path)
         _make_best(copied, "SASA", seed)
         run = _standing(copied, "SASA")
         assert (run.training.name, run.seed) == ("SASA", seed)
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ("records/SASA.jsonl", "no scores yet of SASA"),
+        ("SASA/seed-*/weights.safetensors", "the weights of SASA have not been kept"),
+        ("*/validation.jsonl", "no validated runs"),
+    ],
+)
+def test_where_something_is_missing_nothing_is_shipped(lost: str, said: str, copied: Path, tmp_path: Path):
+    for path in copied.glob(lost):
+        path.unlink()
+    with pytest.raises(ShippingError, match=said):
+        ship(load_results(copied), tmp_path / "shipped")
+    assert not (tmp_path / "shipped").exists()

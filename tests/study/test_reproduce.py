@@ -108,6 +108,12 @@ def test_mistakes_are_explained(
     assert not list(tmp_path.iterdir())
 
 
+def test_another_reproductions_folder_is_refused(reproduce: Reproduce, quick: Path):
+    status, _, err = reproduce("--out", str(quick), "--seeds", "0,1")
+    assert status == 2
+    assert "base was trained with model.width = 16, not 64. It stays as it is; leave it out with --variants" in err
+
+
 def test_the_paper_s_selection_is_repeated_block_by_block(reproduce: Reproduce, copied: Path):
     """In a folder that holds the first block already; each number stands beside what all blocks came to."""
     blocks = ["--quick", "--variants", "base", "--blocks", "0-1", "--out", str(copied)]

@@ -15,14 +15,15 @@ except ImportError:
 from gridsum.figures.attention import plot_attention
 from gridsum.figures.baselines import plot_baselines
 from gridsum.figures.curves import plot_terms, plot_training
-from gridsum.figures.numbers import plot_numbers
 from gridsum.figures.ring import plot_rings
 from gridsum.figures.steps import plot_placement, plot_steps
+from gridsum.figures.study import plot_carries, plot_numbers
 from gridsum.figures.style import save
 
 __all__ = [
     "plot_attention",
     "plot_baselines",
+    "plot_carries",
     "plot_numbers",
     "plot_placement",
     "plot_rings",

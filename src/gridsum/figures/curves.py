@@ -14,6 +14,8 @@ from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, Picture, styled
 if TYPE_CHECKING:
     from gridsum.evaluation.paper import Score
 
+_LABELS_INSIDE = 2
+"""Of more curves than this, labels would cover some."""
 _LINE_OF_LABELS = 0.16
 """Inches."""
 _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geometric", "none": "no regulariser"}
@@ -25,7 +27,7 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
 
     `published` are other scores by variant and suite, shown as crosses.
     """
-    figure = Picture(figsize=(6.4, 5.2 + _LINE_OF_LABELS * len(curves)), layout="constrained")
+    figure = Picture(figsize=(6.4, 5.2), layout="constrained")
     accuracy, steps = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     crossed = set()
     for number, curve in enumerate(curves):
@@ -50,7 +52,11 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
     accuracy.set_ylim(-0.03, 1.03)
     accuracy.set_ylabel("accuracy")
     accuracy.set_title("Sums of more and more terms of 5 digits; bands: Wilson 95%")
-    figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7.5)
+    if len(curves) == 1:
+        accuracy.legend(fontsize=7.5)
+    else:
+        figure.set_figheight(figure.get_figheight() + _LINE_OF_LABELS * len(curves))
+        figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7.5)
     steps.set_ylim(0, None)
     steps.set_ylabel("mean recurrent steps")
     steps.set_xlabel("terms")
@@ -84,5 +90,8 @@ def plot_training(curves: Sequence[TrainingCurve]) -> Picture:
     axes.set_xlabel("epoch")
     axes.set_ylabel("mean recurrent steps in training")
     axes.set_title("Mean over training seeds; bands: ± standard deviation")
-    axes.legend()
+    if len(curves) <= _LABELS_INSIDE:
+        axes.legend()
+    else:
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure

@@ -28,6 +28,8 @@ def draw(name: str, results: Results) -> Figure:
     match name:
         case "numbers":
             return figures.plot_numbers(numbers(results.replications()))
+        case "carries":
+            return figures.plot_carries(read([shipped_records("exact"), *sorted(folder.glob("**/records/*.jsonl"))]))
         case "terms":
             paths = [folder / records_of(name) for name in ("base-overtrained", "base")]
             return figures.plot_terms(terms_curves(read([path for path in paths if path.exists()][:1])), LONG_TERMS)

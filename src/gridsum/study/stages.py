@@ -25,6 +25,7 @@ _SUBJECT_WIDTH = 24
 """Of the column of training runs in a plan, at least."""
 CAPTIONS = {
     "numbers.svg": "All 52 numbers of Tables III and IV: the paper's, and every replication's.",
+    "carries.svg": "Sums of 2x10 in which one carry crosses so many columns.",
     "terms.svg": "Steps and accuracy against terms (Fig. 2).",
     "training.svg": "Steps during training: Explore-Reinforce (base), KL (ponderReg) (Fig. 3).",
     "placement.svg": "Actions and the resulting grid of 523+102+9416= (Fig. 4).",
