@@ -28,6 +28,8 @@ DIGITS = find().alphabet.base
 """The ring is the paper's: of decimal digits."""
 # Five times around, even and odd digits stand on two opposite points, which is no ring.
 _WINDINGS = range(1, DIGITS // 2)
+# Vectors that make a plane.
+_LEAST = 3
 
 
 @dataclass(frozen=True)
@@ -119,15 +121,16 @@ def _joined(parts: list[Tensor]) -> np.ndarray:
 
 
 def rings_of(model: Model) -> list[Ring]:
-    """The ring of every run; of a single one also that on the next two components."""
-    found = digit_vectors(model)
+    """The ring of every run that writes digits enough; of a single one also that on the next two components."""
+    found = list(zip(model.seeds, digit_vectors(model), strict=True))
     planes = ((1, 2), (3, 4)) if len(found) == 1 else ((1, 2),)
-    return [ring(seed, vectors, plane) for seed, vectors in zip(model.seeds, found, strict=True) for plane in planes]
+    written = [(seed, vectors) for seed, vectors in found if len(vectors.digits) >= _LEAST]
+    return [ring(seed, vectors, plane) for seed, vectors in written or found for plane in planes]
 
 
 def ring(seed: int, found: DigitVectors, components: tuple[int, int] = (1, 2)) -> Ring:
     """The ring of one run's vectors on two of their principal components."""
-    if len(found.digits) < 3:
+    if len(found.digits) < _LEAST:
         raise AnalysisError(
             f"seed {seed} writes fewer than three digits on these problems, too few for a plane; "
             "train it longer, or take more problems"
