@@ -190,6 +190,24 @@ def test_the_target_table_reaches_contexts_by_the_siblings_of_those_seen(seen: O
     assert (taught[:, ZERO] == taught[:, BLANK]).all()
 
 
+def test_left_neighbours_that_decide_do_so_where_they_were_not_seen(seen: Observed):
+    """Beside a blank a 0 is blank, also in a context that right sums show beside digits alone, or once by mistake."""
+    x, left, right, below, own = codes_in(seen).T
+    reads = np.array([*RULE.outputs, len(RULE.outputs)])
+    (first, *_) = np.flatnonzero((own == ZERO) & (left != BLANK) & (reads[right] > reads[ZERO]) & (right != OUTSIDE))
+    there = (x == x[first]) & (right == right[first]) & (reads[below] == reads[below[first]])
+    beside_blank = np.isin(left, (BLANK, OUTSIDE))
+    zeros, blanks = there & ~beside_blank, there & beside_blank
+    assert (own[zeros] == ZERO).all()
+    assert (own[blanks] == BLANK).all()
+    mistaken, kept = np.flatnonzero(blanks)[:1], ~blanks
+    windows, counts = seen.windows.copy(), seen.counts.copy()
+    windows[mistaken, 4], counts[mistaken], counts[zeros] = seen.windows[zeros, 4][0], 1, 100
+    for known in (kept, kept | np.isin(np.arange(len(kept)), mistaken)):
+        learnt = targets_of(replace(seen, windows=windows[known], counts=counts[known]))
+        assert learnt.targets[x[first], BLANK, right[first], below[first]] == BLANK
+
+
 def test_two_blanks_that_nothing_at_rest_compares_are_two_states():
     """One of them borrows. They differ in what they become beside a digit: zeros, of which one borrows."""
     table = construct(find("subtract:base=2"))
