@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
 from scipy.stats import spearmanr
 
@@ -77,7 +78,8 @@ def main(folder: Path) -> None:
             long = [one for one in trained.measured(ON_EVERY_GRID) if one.suite == _LONG]
             pairs += [(lost[one.seed], one.seq) for one in long if one.seed in lost]
         if pairs:
-            told = f"{spearmanr(*zip(*pairs, strict=True))[0]:+.2f} over {len(pairs)} runs"
+            correlation = spearmanr(np.array(pairs))[0]
+            told = f"{correlation:+.2f} over {len(pairs)} runs"
             print(f"{name}: rank correlation of what a run loses with whole sums of {_LONG} right: {told}")
         for trained in [further for block in blocks if (further := block.overtrained(name))]:
             for seed, lost in measure(trained).items():

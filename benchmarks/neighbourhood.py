@@ -92,7 +92,7 @@ def compared(network: RuleNetwork, config: ConsolidationConfig, seed: int) -> di
 def in_order(table: TargetTable, kept: tuple[str, ...]) -> TargetTable:
     """The table with its neighbours in the order of the proof's."""
     axes = [1 + kept.index(name) for name in PROVABLE]
-    return TargetTable(table.states, np.ascontiguousarray(table.targets.transpose(0, *axes)))
+    return replace(table, targets=np.ascontiguousarray(table.targets.transpose(0, *axes)))
 
 
 def deleted(network: RuleNetwork, config: ConsolidationConfig, seed: int) -> dict[str, Any]:

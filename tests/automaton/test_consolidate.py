@@ -286,7 +286,7 @@ def test_what_was_never_right_is_found_by_trying():
 
 
 def test_contexts_beside_siblings_are_repaired_together(seen: Observed):
-    """A change beside a zero alone would make it a blank, beside which the old state comes back: to and fro for ever."""
+    """A change beside a zero alone would make it a blank, beside which the old state returns: to and fro for ever."""
     alike = repair._alike(targets_of(seen), (7, ZERO, code(5, 0)), torch.device("cpu"))
     assert alike[7, [ZERO, BLANK], code(5, 0)].all()
     assert {tuple(place) for place in alike.nonzero()[:, :2].tolist()} == {(7, ZERO), (7, BLANK)}

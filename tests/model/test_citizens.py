@@ -29,7 +29,8 @@ def test_hooks_fire_once_a_step_in_solving_and_tracing(name: str):
         with recorded(model.network, parts) as found:
             asked("58+67")
         assert [len(found[part]) for part in parts] == [plain.answer.steps] * 3
-    torch.testing.assert_close(torch.cat(found["step"])[:, 0], plain.grids[1:], atol=1e-3, rtol=1e-3)
+    steps = [part for part in found["step"] if isinstance(part, torch.Tensor)]
+    torch.testing.assert_close(torch.cat(steps)[:, 0], plain.grids[1:], atol=1e-3, rtol=1e-3)
 
 
 def test_hooks_fire_once_a_step_in_exact():

@@ -194,6 +194,7 @@ def changed(**changes):
 
     def change(folder):
         held = load_checkpoint(folder)
+        assert held is not None
         tensors = {name: changes.pop(name, part) for name, part in held.tensors.items()}
         kept = {name: part for name, part in tensors.items() if part is not None}
         save_checkpoint(folder, replace(held, tensors=kept, **changes))
