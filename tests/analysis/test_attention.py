@@ -21,7 +21,6 @@ from gridsum.model.runs import generators
 from gridsum.model.store import load
 from gridsum.tasks import Addition
 from tests.figures.conftest import traced as traced_sum
-from tests.oracles.attention import score_terms
 
 ADD = Addition()
 
@@ -35,17 +34,6 @@ def traced(*grids: torch.Tensor) -> Trace:
     stacked = torch.stack([*grids, grids[-1]])
     decoded = torch.zeros(*stacked.shape[:3], 13)
     return Trace(torch.zeros(1), torch.zeros(1, 3), stacked, decoded, None, None, ADD.alphabet.symbols)
-
-
-@pytest.mark.parametrize(("groups", "heads", "query_encoding"), [(4, 4, True), (1, 8, True), (8, 8, False)])
-@pytest.mark.parametrize("size", [(1, 1), (2, 3)])
-def test_the_attention_is_the_softmax_of_four_terms(groups, heads, query_encoding, size):
-    attention = layer(groups, heads, query_encoding)
-    grid = torch.randn(*size, 16, generator=torch.Generator().manual_seed(2))
-    weights = attention.weights(grid[None, None])[:, 0, 0]
-    for row, column, head in product(range(size[0]), range(size[1]), range(heads)):
-        terms = score_terms(attention, grid, row, column, head)
-        assert torch.allclose(terms.sum(0).softmax(0), weights[:, row, column, head], atol=1e-6)
 
 
 def test_bits_are_those_of_the_attention_counted_cell_by_cell(base, traces):
@@ -88,38 +76,6 @@ def test_no_part_is_negative_and_labels_follow_the_shares(seed, shape):
         assert (rule.label == "unselective") == (not selective)
         assert (rule.label == "position-based") == (selective and rule.position >= CLEAR_SHARE * rule.selectivity)
         assert (rule.label == "content-based") == (selective and rule.content >= CLEAR_SHARE * rule.selectivity)
-
-
-def test_a_head_that_looks_right_whatever_it_sees_is_position_based():
-    attention = layer(4, 4, True)
-    with torch.no_grad():
-        attention.projection.zero_()
-        attention.relative.zero_()
-        attention.query.fill_(1.0)
-        attention.relative[:, 1, 2] = 2.0
-    rules = head_rules(attention, [traced(torch.randn(3, 4, 16), torch.randn(3, 4, 16))])
-    assert {rule.label for rule in rules} == {"position-based"}
-    assert {rule.mean_attention.index(max(rule.mean_attention)) for rule in rules} == {5}, (
-        "the middle row, at the right"
-    )
-
-
-def test_a_head_that_looks_for_a_feature_is_content_based():
-    attention = layer(1, 1, True)
-    assert attention.query is not None
-    with torch.no_grad():
-        attention.projection.zero_()
-        attention.projection[0, 1, 0] = 3 * torch.eye(16)
-        attention.relative.zero_()
-        attention.query.fill_(0.0)
-        attention.query[0, 0] = 2.0
-    # Cells that carry the feature lie at random: no offset and no border tells where.
-    carried = torch.rand(40, 9, 9, generator=torch.Generator().manual_seed(3)) < 0.15
-    grids = torch.zeros(40, 9, 9, 16)
-    grids[..., 0] = carried.float()
-    (rule,) = head_rules(attention, [traced(*grids)])
-    assert rule.label == "content-based"
-    assert rule.example.trace == 0
 
 
 def test_the_clearest_rules_of_a_shipped_model_are_of_their_kind():

@@ -27,10 +27,13 @@ def circle(order: Sequence[int] = range(10), windings=1, turn=0.0, mirror=1) -> 
     return points
 
 
-@given(st.floats(-7, 7), st.sampled_from([1, -1]), st.floats(0.1, 50), st.floats(-5, 5))
-def test_a_circle_in_order_is_a_ring_however_it_is_turned_mirrored_scaled_and_moved(turn, mirror, scale, shift):
-    found = roundness(circle(turn=turn, mirror=mirror) * scale + shift)
-    assert (found.adjacent, found.winding) == (1, 1)
+@given(st.integers(1, 4), st.floats(-7, 7), st.sampled_from([1, -1]), st.floats(0.1, 50), st.floats(-5, 5))
+def test_a_circle_in_order_is_a_ring_however_it_is_turned_mirrored_scaled_and_moved(
+    windings, turn, mirror, scale, shift
+):
+    found = roundness(circle(windings=windings, turn=turn, mirror=mirror) * scale + shift)
+    assert found.winding == windings
+    assert windings > 1 or found.adjacent == 1
     assert found.phase == pytest.approx(1)
 
 
@@ -39,12 +42,6 @@ def test_pairs_are_counted_as_they_stand(order, turn, mirror):
     expected = sum(abs(order[i] - order[(i + 1) % 10]) in (1, 9) for i in range(10)) / 10
     found = roundness(circle(order, turn=turn, mirror=mirror))
     assert found.adjacent == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("windings", [1, 2, 3, 4])
-def test_windings_are_told_apart(windings):
-    found = roundness(circle(windings=windings))
-    assert (found.winding, found.phase) == (windings, pytest.approx(1))
 
 
 @given(st.integers(0, 10**6))
@@ -65,18 +62,6 @@ def test_the_plane_keeps_most_variance_and_projects_like_any_rotation(seed):
     assert next_plane.components == (3, 4)
 
 
-def test_a_ring_hidden_in_many_features_is_found():
-    rng = np.random.default_rng(0)
-    digits = rng.integers(0, 10, 3000)
-    basis, _ = np.linalg.qr(rng.normal(size=(32, 2)))
-    vectors = (5 * circle())[digits] @ basis.T + rng.normal(size=(3000, 32))
-    found = ring(3, DigitVectors(vectors, digits))
-    assert found.seed == 3
-    assert found.roundness.adjacent == 1
-    for digit in range(10):
-        np.testing.assert_allclose(found.centroids[digit], found.points[digits == digit].mean(0), atol=1e-9)
-
-
 def test_a_missing_digit_leaves_the_ring_unjudged():
     rng = np.random.default_rng(0)
     found = ring(0, DigitVectors(rng.normal(size=(500, 8)), rng.integers(0, 9, 500)))
@@ -95,4 +80,7 @@ def test_the_vectors_of_the_shipped_model_are_those_of_its_computations_and_lie_
     answers = solve(base, [ADD.parse(text) for text in batch.expressions()], "median")
     assert sum(len(answer.expected) for answer in answers) < len(every.digits)
     found = ring(base.seeds[0], every)
+    assert found.roundness.adjacent == 1
     assert found.roundness.phase > 0.85
+    for digit in range(10):
+        np.testing.assert_allclose(found.centroids[digit], found.points[every.digits == digit].mean(0), atol=1e-9)

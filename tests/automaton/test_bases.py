@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from gridsum.automaton import minimise, observe, repair, targets
-from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
-from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import find
@@ -36,15 +34,6 @@ def test_what_a_right_run_shows_of_itself_is_proved(name: str):
     assert prove(table).proved
     taught = consolidated(table)
     assert not prove(taught).failures
-
-
-def test_the_rule_that_was_learned_in_base_2_is_proved():
-    """Two digits, a carry and a blank, one code for each, and the start."""
-    table = read_rule(RECORDS / "binary-rule-2026-11-16.json")
-    assert prove(table).proved
-    assert len(table.states) == 6
-    for a, b in ((0, 2**70 - 1), (2**70 - 1, 1), (0b1011, 0b1101)):
-        assert solve(table, (f"{a:b}", f"{b:b}")).answer == f"{a + b:b}"
 
 
 def test_what_was_never_right_is_found_in_base_2():

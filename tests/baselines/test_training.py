@@ -127,14 +127,6 @@ def test_a_problem_of_training_is_asked_as_in_training(name: str, setting: str, 
             assert torch.equal(value, given[0].inputs[key]), key
 
 
-def test_room_is_as_in_training_and_more_where_it_is_needed():
-    network = stacked(small("s2g-cnn", **{"task.terms": (2, 4), "task.digits": (3, 10)}), (0,))
-    assert network.room(Space((2, 2), (5, 5))) == network.room(network.trained_on) == (4, 11, 44)
-    assert network.room(Space((2, 2), (50, 50))) == (4, 51, 102)
-    assert network.room(Space((6, 6), (5, 5))) == (6, 11, 44)
-    assert network.room(Space((2, 2), (2, 2))) == (2, 3, 6)  # so short was none of its numbers
-
-
 def test_a_suite_may_hold_what_was_learnt_beside_what_was_not(monkeypatch: pytest.MonkeyPatch):
     """Both parts are answered, each in its place."""
     network = stacked(small("dngpu"), (0, 1))

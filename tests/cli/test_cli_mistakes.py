@@ -44,6 +44,8 @@ OPTIONS = {
     "train --out OUT --variant nogroup": "did you mean 'noGroups'?",
     "train --out OUT --setting txt": "base has no setting 'txt'; did you mean 'text'?",
     "train --out OUT --resume": "no training run to resume",
+    "train --out OUT --start-from base --resume": "leave out start_from",
+    "train --out OUT --start-from base --variant base": "not allowed with argument",
     f"train --out {__file__}": "that is a file; name a folder",
     "evaluate --suite comparsion": "did you mean 'comparison'?",
     "evaluate --samples 0": "from 1 to",

@@ -1,31 +1,18 @@
 """`gridsum train` as real processes: what it leaves, how it goes on after being stopped, how it is watched."""
 
-import errno
 import json
-import os
-import resource
 import signal
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
 
 from gridsum.cli import main
 from gridsum.cli.signals import Stopped, stoppable
 from gridsum.training.folders import load_checkpoint, read_metrics
 from gridsum.training.loop import news
-from tests.children import command as work_of
-from tests.children import in_child, stopped
+from tests.children import stopped
 from tests.cli.conftest import TINY_OPTIONS, Command
-
-
-def _assert_same_training(one: Path, other: Path, seed: int) -> None:
-    weights, others = (load_file(folder / f"seed-{seed}" / "weights.safetensors") for folder in (one, other))
-    assert weights.keys() == others.keys()
-    assert all(torch.equal(weights[key], others[key]) for key in weights)
-    logged, others = ([line | {"seconds": 0} for line in read_metrics(folder, seed)] for folder in (one, other))
-    assert logged == others
+from tests.faults.trainings import outcome
 
 
 def test_a_stopped_run_loses_nothing_and_says_how_to_go_on(command: Command, tmp_path: Path):
@@ -50,8 +37,7 @@ def test_a_stopped_run_loses_nothing_and_says_how_to_go_on(command: Command, tmp
     status, _, err = command(*command_line)
     assert status == 0, err
     assert next(line for line in err.splitlines() if line.startswith("training step")).startswith("training step 6 of ")
-    for seed in (0, 3):
-        _assert_same_training(folder, whole, seed)
+    assert outcome(folder) == outcome(whole)
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR1])
@@ -75,44 +61,6 @@ def test_a_setting_and_overrides_reach_the_run(command: Command, tmp_path: Path)
     assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("batch", "expected")
     assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 2), "what is overridden counts last"
     assert f"gridsum solve 523+102 --model {folder}/seed-5" in err
-
-
-def test_what_training_cannot_go_on_from_is_told(command: Command, trained: Path, tmp_path: Path):
-    refusals = {
-        "start from the folder of one seed": "--out NEW --start-from TRAINED --seeds 7",
-        "leave model.* as it is": "--out NEW --start-from TRAINED --model.max_steps 7",
-        "no weights.safetensors in": "--out NEW --start-from FOLDER",
-        "unknown model 'nowhere'": "--out NEW --start-from nowhere",
-        "leave out start_from": "--out NEW --start-from TRAINED --resume",
-        "not allowed with argument": "--out NEW --start-from TRAINED --variant base",
-        "already holds a training run; add --resume": "--out TRAINED",
-        "was started with seeds [0, 7]": "--out TRAINED --resume --seeds 1",
-        "was started with model.dropout = 0.1, not 0.5": "--out TRAINED --resume --model.dropout 0.5",
-        "was started with variant base, not SASA": "--out TRAINED --resume --variant SASA",
-    }
-    places = {"NEW": str(tmp_path / "new"), "TRAINED": str(trained), "FOLDER": str(tmp_path)}
-    before = {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()}
-    for told, line in refusals.items():
-        status, out, err = command("train", "--device", "cpu", *(places.get(word, word) for word in line.split()))
-        assert (status, out) == (2, ""), line
-        assert told in err
-    assert list(tmp_path.iterdir()) == []
-    assert {path: path.read_bytes() for path in trained.rglob("*") if path.is_file()} == before
-
-
-def test_a_disk_that_fills_up_is_told(tmp_path: Path):
-    folder = tmp_path / "run"
-
-    def train() -> int:
-        # A limit on the size of files stands in for a full disk: the weights do not fit.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-        return work_of("train", "--out", str(folder), *TINY_OPTIONS, "--seeds", "0")()
-
-    status, out, err = in_child(train)
-    assert (status, out) == (2, "")
-    assert err.splitlines()[-1] == f"gridsum: error: {folder}: {os.strerror(errno.EFBIG).lower()}; choose another place"
-    assert "Traceback" not in err
-    assert not [path for path in folder.rglob("*") if "safetensors" in path.name], "nothing is left half-written"
 
 
 def test_the_news_of_an_epoch_are_of_the_sound_runs():

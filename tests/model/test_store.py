@@ -10,9 +10,8 @@ from safetensors.torch import load_file, save_file
 
 from gridsum.config.exact import ExactConfig, RuleConfig
 from gridsum.config.fields import override, to_json
-from gridsum.config.registry import find, names
+from gridsum.config.registry import find
 from gridsum.config.variants import variant
-from gridsum.io.names import DEFAULT_MODEL
 from gridsum.io.sealed import seal
 from gridsum.model.rollout import Network
 from gridsum.model.store import (
@@ -23,7 +22,6 @@ from gridsum.model.store import (
     load_runs,
     locate,
     save_run,
-    shipped,
 )
 from tests.oracles.sizes import SMALLEST
 
@@ -64,15 +62,6 @@ def test_a_training_folder_means_all_its_seeds_in_order(tmp_path, config):
         save_run(tmp_path / f"seed-{seed}" / "weights.safetensors", Network(config.model, (seed,)), 0, config, seed)
     assert load(str(tmp_path)).seeds == (0, 9, 10)
     assert load(str(tmp_path / "seed-9")).seeds == (9,)
-
-
-def test_every_shipped_model_loads_by_name():
-    assert {"base", DEFAULT_MODEL} <= set(shipped())
-    for name, path in shipped().items():
-        model = load(name)
-        assert model.paths == (path,)
-        assert model.config.variant in names()
-        assert model.network.runs == 1
 
 
 def test_unknown_names_are_answered_with_what_exists(tmp_path):

@@ -34,29 +34,6 @@ def test_a_number_is_reached_if_the_best_seeds_interval_says_so():
     assert verdicts["grid-lstm", "2x15"] == NOT_MEASURED
 
 
-def test_the_page_compares_what_was_trained_alike():
-    """Its table holds one setting, as ours; those of the appendix hold both. What each took stands in one row."""
-    common = {"given": "reversed digits"}
-    records = [
-        make_record(**common, variant=f"dngpu/{of}", model=f"dngpu-{of}", suite=suite, training_seconds=seconds)
-        for of, seconds in (("matched", 106.45), ("native", 37.2))
-        for suite in ("2x15", "2x50", "6x5", "nines+1:2x[1,10]")
-    ]
-    records += [make_record(model="exact"), make_record(model="some-other")]
-    matched = filled("{table matched}", records)
-    shown = [line.split()[1] for line in matched.splitlines() if line.startswith("| ")][2:]
-    assert shown == ["exact", "dngpu/matched"]
-    assert "2x50" not in matched
-    for table, suite in (("comparison", "2x15"), ("digits", "2x50"), ("terms", "nines+1")):
-        shown = filled(f"{{table {table}}}", records)
-        assert suite in shown.replace("\\", "")
-        assert "| dngpu/native " in shown
-        assert "| dngpu/matched " in shown
-        assert "some-other" not in shown
-    (took,) = [line for line in filled("{table took}", records).splitlines() if line.startswith("| dngpu ")]
-    assert took.split("|")[-2].strip() == "106, 37"
-
-
 @pytest.fixture(scope="module")
 def kept():
     return baseline_records(ROOT / "results")

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from gridsum.config.variants import PAPER_VARIANTS
-from gridsum.evaluation.intervals import STANDINGS
 from gridsum.evaluation.records import append, read
 from gridsum.figures import plot_carries
 from gridsum.figures.style import FigureError
 from gridsum.study import tables
 from gridsum.study.report import NOTES, write_pages
-from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, Reproduction
+from gridsum.study.reproduction import AS_PUBLISHED, Reproduction
 from gridsum.study.results import keep, load_results
 from gridsum.study.stages import CAPTIONS, drawn_at, write_report
 from tests.oracles.records import make_record
@@ -41,21 +40,6 @@ def test_every_part_is_there(quick: Path):
     assert {path.name for path in (quick / "figures").iterdir()} == {*CAPTIONS}
 
 
-def test_the_brief_counts_what_the_tables_show(quick: Path):
-    page, appendix = written_pages(quick)
-    standings = [line[-1] for line in table_lines(appendix, "Our means minus the paper's (Table VI)")]
-    verdicts = [number.verdict for number in tables.numbers([load_results(quick)])]
-    for start, found, kinds in (
-        ("Tables III and IV", verdicts, ("inside", "above", "below")),
-        ("Table VI", standings, tuple(STANDINGS)),
-    ):
-        counts = ", ".join(f"{found.count(kind)} {kind}" for kind in kinds)
-        assert f"- {start}: of {len(found)} numbers, {counts}.\n" in page
-        assert page.index(f"*{kinds[0]}*") < page.index(f"- {start}: of"), "definitions come first"
-    told = "".join("".join(line) for line in table_lines(page, "The best models"))
-    assert [told.count(mark) for mark in "↑↓"] == [verdicts.count(kind) for kind in ("above", "below")]
-
-
 def test_a_number_is_inside_above_or_below_its_replications():
     def verdict(known: float, *found: float) -> str:
         return tables.Number("2x15", "base", "seq", known, list(found)).verdict
@@ -65,22 +49,6 @@ def test_a_number_is_inside_above_or_below_its_replications():
     assert verdict(1.0, 0.98, 0.999) == "below"
     assert verdict(0.5, 0.504, 0.3) == "inside", "the paper's number is rounded"
     assert (verdict(0.5, 0.4, 0.494), verdict(0.5, 0.506, 0.9)) == ("below", "above")
-
-
-def test_sums_of_nines_stand_beside_random_digits(copied: Path):
-    """In both tables; of all seeds of a variant, and of the best run of each replication."""
-    for name, seeds in (("base", (0, 1)), ("base-overtrained", load_results(copied).overtrained("base").seeds)):
-        path = copied / "records" / f"{name}.jsonl"
-        one = next(r for r in read([path]) if r.way == ON_EVERY_GRID)
-        nines = dataclasses.replace(
-            one, suite="nines+1:2x[1,10]", samples=4, sequences_right=1, answers=None, batches=None
-        )
-        append(path, [dataclasses.replace(nines, seed=seed) for seed in seeds])
-    page, _ = written_pages(copied)
-    (line,) = (line for line in table_lines(page, "The variants") if line[0] == "base")
-    assert (line[1], *line[-3:]) == ("2, 2", "0.25±0.00", "–", "–")
-    (line,) = (line for line in table_lines(page, "The best models") if line[0].startswith("nines"))
-    assert line[2] == "0.25"
 
 
 def test_a_figure_of_carries_needs_carries():
@@ -113,14 +81,6 @@ def test_checksums_of_weights_outlive_the_weights(copied: Path):
     assert load_results(copied).trained["SASA"].seeds == (0, 1)
 
 
-def test_another_interpretation_has_a_table_in_the_appendix(copied: Path):
-    (copied / "text").mkdir()
-    shutil.copy(copied / "records" / "base.jsonl", copied / "text" / "ablation.jsonl")
-    page, appendix = written_pages(copied)
-    assert "**Table VI, text**" in appendix
-    assert "Table VI, text" not in page
-
-
 def test_numbers_are_those_of_the_records(copied: Path):
     """Of several records of a run the last one counts."""
     path = copied / "records" / "SASA.jsonl"
@@ -137,21 +97,3 @@ def test_numbers_are_those_of_the_records(copied: Path):
     append(path, [dataclasses.replace(first, batches=None, chars_right=first.chars_valid)])
     found = {(r.suite, r.seed): r for r in load_results(copied).trained["SASA"].measured()}
     assert found["2x602", 0].char == 1.0
-
-
-def test_the_chosen_run_stands_beside_the_papers(copied: Path):
-    seed = load_results(copied).chosen("base")["terms"]
-    path = copied / "records" / "base-overtrained.jsonl"
-    chosen = (seed, "[7,10]x[1,10]")
-    rewrite_records(path, lambda r: {"sequences_right": r.samples} if (r.seed, r.suite) == chosen else {})
-
-    def shown() -> str:
-        (line,) = (
-            line for line in table_lines(written_pages(copied)[0], "The best models") if line[0] == "[7,10]x[1,10]"
-        )
-        return line[2]
-
-    assert shown() == "1.0 (0.25)↑"
-    shutil.rmtree(copied / "base-overtrained")
-    path.unlink()
-    assert shown() == "0.0 (0.25)↓", "the standard run stands in"

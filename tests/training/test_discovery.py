@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -47,6 +47,7 @@ TINY = override(
         "consolidation.enough": 1e-6,  # they learn little in so few steps
     },
 )
+AGAIN = override(TINY, {"phases.place.patience": 1, "discovery.epoch_steps": 1})
 OWN = override(TINY, {"rule.neighbours": "left right below own", "phases.place.patience": 1})
 
 
@@ -79,12 +80,17 @@ def test_every_training_step_has_its_phase():
 def test_a_run_that_answers_nothing_is_drawn_anew_and_one_that_answers_goes_on(tmp_path):
     """The others do not notice; its moments and its rate begin again; the log says it."""
     config = override(TINY, {"phases.place.patience": 1, "discovery.epoch_steps": 1})
-    fleet, content = Fleet(config, (3, 8), CPU), Fleet(config, (3, 8), CPU)
-    for each, right in ((fleet, [0.1, 0.5]), (content, [0.5, 0.5])):
-        each.train_step(0)
-        assert isinstance(each.gradients, ExactGradients)
-        each.gradients.results.copy_(torch.tensor(right))
-        each.train_step(1)
+
+    def second_step(*right: float) -> Fleet:
+        begun, taken_up = Fleet(config, (3, 8), CPU), Fleet(config, (3, 8), CPU)
+        begun.train_step(0)
+        assert isinstance(begun.gradients, ExactGradients)
+        begun.gradients.results.copy_(torch.tensor(right))
+        taken_up.take_up(begun.checkpoint())
+        taken_up.train_step(1)
+        return taken_up
+
+    fleet, content = second_step(0.1, 0.5), second_step(0.5, 0.5)
     assert fleet.draws.tolist() == [2, 1]
     assert fleet.optimiser.updates.tolist() == [1, 2]
     assert torch.equal(fleet.optimiser.weights[1], content.optimiser.weights[1])
@@ -166,26 +172,6 @@ def test_a_fleet_trains_each_run_as_if_alone(config):
     assert not torch.equal(state["mean"][0], state["mean"][1])
 
 
-@cache
-def uninterrupted() -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    return trained(OWN, (3, 8))
-
-
-@pytest.mark.parametrize("stop", [1, 2, 9])
-def test_a_run_taken_up_goes_on_as_if_it_had_not_stopped(stop):
-    """In the middle of a phase, where one begins, and where the next has grids of another size."""
-    seeds, last = (3, 8), OWN.steps
-    _, expected = uninterrupted()
-    fleet = Fleet(OWN, seeds, CPU)
-    for number in range(stop):
-        fleet.train_step(number)
-    other = Fleet(OWN, seeds, CPU)
-    other.take_up(fleet.checkpoint())
-    for number in range(stop, last):
-        other.train_step(number)
-    torch.testing.assert_close(other.state(), expected, rtol=0, atol=0)
-
-
 def test_what_is_held_out_is_solved_as_it_would_be_asked():
     """A run is told how many of 64 new results it has right: by the grids on which they are solved."""
     fleet = Fleet(TINY, (0, 1), CPU)
@@ -200,9 +186,9 @@ def test_what_is_held_out_is_solved_as_it_would_be_asked():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A whole training of two seeds."""
+    """A whole training of two seeds, which begin again."""
     path = tmp_path_factory.mktemp("exact") / "run"
-    train(TINY, (0, 4), path, CPU)
+    train(AGAIN, (0, 4), path, CPU)
     return path
 
 
@@ -214,18 +200,18 @@ def test_from_nothing_to_proofs(folder: Path):
         assert len(result["rounds"]) == 1
         assert result["why"].startswith("training failed")
         log = read_metrics(folder, seed)
-        assert [line["epoch"] for line in log] == [1, 2, 3, 4, 5, 6]
+        assert [line["epoch"] for line in log] == list(range(1, 12))
         assert log[-1]["phase"] == "long"
         model = load_runs("exact", [folder / f"seed-{seed}" / "weights.safetensors"])
-        assert (model.config, model.seeds) == (TINY, (seed,))
+        assert (model.config, model.seeds) == (AGAIN, (seed,))
     checkpoint = load_checkpoint(folder)
     assert checkpoint is not None
-    assert (checkpoint.epoch, checkpoint.seeds) == (6, [0, 4])
+    assert (checkpoint.epoch, checkpoint.seeds) == (11, [0, 4])
 
 
 def test_what_is_done_is_not_done_again(folder: Path):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    results = train(TINY, (0, 4), folder, CPU, resume=True)
+    results = train(AGAIN, (0, 4), folder, CPU, resume=True)
     assert [result["seed"] for result in results] == [0, 4]
     after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert before == after
@@ -239,11 +225,13 @@ def outcome(place: Path, seed: int) -> tuple[bytes, list[dict], dict]:
     return weights, log, proof | {"seconds": 0, "checksum": ""}
 
 
-@pytest.mark.parametrize(("function", "calls"), [("save_checkpoint", 3), ("save_run", 2 * 6 + 1)])
+@pytest.mark.parametrize(
+    ("function", "calls"), [("save_checkpoint", 1), ("save_checkpoint", 3), ("save_run", 2 * 11 + 1)]
+)
 def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
     function: str, calls: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """After its third checkpoint, or between the two proofs."""
+    """Before it begins again, after its third checkpoint, or between the two proofs."""
     path, left, call = tmp_path / "run", iter(range(calls)), getattr(loop, function)
 
     def interrupted(*arguments):
@@ -254,8 +242,8 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
     with monkeypatch.context() as patch:
         patch.setattr(loop, function, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            train(TINY, (0, 4), path, CPU)
-    train(TINY, (0, 4), path, CPU, resume=True)
+            train(AGAIN, (0, 4), path, CPU)
+    train(AGAIN, (0, 4), path, CPU, resume=True)
     for seed in (0, 4):
         assert outcome(path, seed) == outcome(folder, seed)
 
@@ -272,22 +260,22 @@ def test_a_proof_that_is_not_of_its_weights_is_told(harm: str, folder: Path, tmp
         weights.write_bytes((place / "seed-4" / "weights.safetensors").read_bytes())
     else:
         proof.write_text(harm)
-    for read in (look, partial(train, TINY, (0, 4), device=CPU, resume=True)):
+    for read in (look, partial(train, AGAIN, (0, 4), device=CPU, resume=True)):
         with pytest.raises(FolderError, match=r"seed-0/proof\.json cannot be used .*remove it"):
             read(folder=place)
     proof.unlink()
-    train(TINY, (0, 4), place, CPU, resume=True)
+    train(AGAIN, (0, 4), place, CPU, resume=True)
     assert look(place).proofs == {0: False, 4: False}
     assert outcome(place, 0) == before
 
 
 def test_consolidation_may_be_given_more(folder: Path):
-    more = override(TINY, {"consolidation.rounds": 2})
+    more = override(AGAIN, {"consolidation.rounds": 2})
     assert [result["seed"] for result in train(more, (0, 4), folder, CPU, resume=True)] == [0, 4]
 
 
 def test_a_run_from_which_no_rule_can_be_taken_says_why(tmp_path: Path):
-    config = override(TINY, {"rule.neighbours": "left right below above", **{
+    config = override(AGAIN, {"rule.neighbours": "left right below above", **{
         f"phases.{name}.steps": 0 for name in ("soft", "bits", "long")}})  # fmt: skip
     (result,) = train(config, (2,), tmp_path / "run", CPU)
     assert result["proved"] is False
