@@ -10,9 +10,8 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.api.options import ModelError
+from gridsum.api.models import ModelError
 from gridsum.api.rules import RuleModel
-from gridsum.api.traces import TraceError
 from gridsum.tasks import Addition
 from gridsum.training.folders import FolderError
 from tests.oracles.column_addition import column_addition
@@ -102,11 +101,11 @@ def test_a_trace_of_a_rule_and_of_a_network():
     for trace in (rule, network):
         assert len(trace) == trace.answer.steps + 1 == len(trace.text) == len(trace.grids)
         assert trace.text[-1][0].strip("·") == trace.answer.answer == "125"
-        assert trace.actions.shape == (len("58+67="), 3)
+        assert trace.inside.actions.shape == (len("58+67="), 3)
         assert "58+67" in str(trace)
         assert "<pre>" in trace._repr_html_()
-    assert rule.halting is None
-    assert network.halting is not None
+    assert rule.inside.halting is None
+    assert network.inside.halting is not None
     assert rule.states is not None
     assert network.states is None
 
@@ -123,7 +122,7 @@ def test_pictures_and_films(tmp_path: Path):
     trace = gridsum.trace("9+1")
     assert trace.plot().get_axes()
     assert trace.plot("placement").get_axes()
-    with pytest.raises(TraceError, match="unknown plot 'step'; did you mean 'steps'"):
+    with pytest.raises(ValueError, match="unknown plot 'step'; did you mean 'steps'"):
         trace.plot("step")
     film = trace.film(tmp_path / "sum.gif")
     assert (tmp_path / "sum.gif").read_bytes() == film

@@ -1,6 +1,6 @@
 """A rule at work, drawn in a terminal."""
 
-from gridsum.api.options import SolveOptions
+from gridsum.api.models import SolveOptions
 from gridsum.api.rules import RuleModel
 from gridsum.api.terminal import draw
 from tests.oracles.column_addition import column_addition

@@ -123,8 +123,8 @@ def test_the_drawing_of_a_network_shows_its_placement_its_readings_and_when_it_h
     titles = [number for number, line in enumerate(lines) if line.startswith(("before any step", "step "))]
     assert len(titles) == len(trace) > 3
     for n, number in enumerate(titles):
-        assert trace.halting is not None
-        assert f"λ {float(trace.halting[n]):.3f}   halted by now " in lines[number]
+        assert trace.inside.halting is not None
+        assert f"λ {float(trace.inside.halting[n]):.3f}   halted by now " in lines[number]
         if "no symbol has changed" not in lines[number]:
             rows = lines[number + 1 : number + 1 + len(trace.text[n])]
             assert [re.sub(r"[ >\[\]]", "", row) for row in rows] == trace.text[n]

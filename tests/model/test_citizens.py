@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import gridsum
-from gridsum.api.options import ModelError
+from gridsum.api.models import ModelError
 from gridsum.config.paper import ObjectiveConfig
 from gridsum.config.variants import variant
 from gridsum.data.problems import batch_of
@@ -55,8 +55,8 @@ def test_the_cache_holds_what_the_trace_shows():
     assert cache["context.decision"].shape == (answer.steps + 1, 1)
     assert {"embedding", "placement", "step.attention", "context.decision", "output"} <= cache.keys()
     context, halting = cache["context"]
-    assert trace.halting is not None
-    torch.testing.assert_close(halting, trace.halting)
+    assert trace.inside.halting is not None
+    torch.testing.assert_close(halting, trace.inside.halting)
     assert context.shape == (answer.steps + 1, 3, 64)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gridsum
-from gridsum.api.options import SolveOptions
+from gridsum.api.models import SolveOptions
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.construct import construct
 from gridsum.automaton.files import shipped_rule, shipped_rules

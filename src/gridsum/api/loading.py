@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from gridsum.api.models import Model
-from gridsum.api.options import ModelError
+from gridsum.api.models import Model, ModelError, PaperModel
 from gridsum.api.rules import RuleModel
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
@@ -44,7 +43,6 @@ def load(name: str | Path = DEFAULT_MODEL, device: str = "cpu") -> Model:
         return RuleModel(name, paths[0])
     if not entry.solves:
         raise ModelError(f"{paths[0]} is a run of {entry.name}, a baseline; gridsum evaluate measures it")
-    from gridsum.api.networks import PaperModel
     from gridsum.ops.devices import pick_device
 
     return PaperModel(load_runs(name, paths, pick_device(device)))

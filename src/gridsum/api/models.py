@@ -1,18 +1,19 @@
 """Models as they are held in Python: let one solve, look inside.
 
-A model answers by a network of the paper's (`gridsum.api.networks`) or by a rule that it learned (`gridsum.api.rules`).
-Torch is imported only where a network is asked.
+A model answers by a network of the paper's (`PaperModel`) or by a rule that it learned (`gridsum.api.rules`). Torch is
+imported only where a network is asked.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from gridsum.api.options import ModelError, SolveOptions, read_expression, read_expressions
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer, HaltingRule, PlacementRule
-from gridsum.tasks import Task
+from gridsum.io.names import MODELS
+from gridsum.tasks import ExpressionError, Task
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,6 +22,22 @@ if TYPE_CHECKING:
 
 Between = Callable[[], None]
 """Is called between recurrent steps, and may raise to end the work."""
+
+
+class ModelError(ValueError):
+    """A model that cannot be had or cannot do as asked; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class SolveOptions:
+    """How a model solves; by default as it was trained to."""
+
+    halting: HaltingRule | None = None
+    placement: PlacementRule = "auto"
+    seed: int = 0
+    """Random seed for sampled halting."""
+    network: bool = False
+    """Whether the network itself answers, where its rule would."""
 
 
 class Model(ABC):
@@ -95,7 +112,7 @@ class Model(ABC):
             ['125', '9999']
         """
         one = isinstance(expressions, str)
-        terms = [self.read(expressions)] if one else read_expressions(expressions, self.task)
+        terms = [self.read(expressions)] if one else self.read_all(expressions)
         answers = list(self.answers(terms, SolveOptions(halting, placement, seed, network)))
         return answers[0] if one else answers
 
@@ -153,7 +170,7 @@ class Model(ABC):
 
         listed = [expressions] if isinstance(expressions, str) else expressions
         device = next(self.network.parameters()).device
-        return batch_of(read_expressions(listed, self.task), device, self.task).symbols[0]
+        return batch_of(self.read_all(listed), device, self.task).symbols[0]
 
     def to(self, device: str) -> "Model":
         """Move its network to a device: "cpu", "cuda" or "auto"."""
@@ -172,7 +189,20 @@ class Model(ABC):
 
     def read(self, expression: str) -> tuple[str, ...]:
         """The terms of an expression, as this model's task has them."""
-        return read_expression(expression, self.task)
+        if expression in MODELS:
+            mend = f"the sum comes first: gridsum.solve('58+67', {expression!r})"
+            raise ExpressionError(f"{expression!r} is a model, not a sum; {mend}")
+        return self.task.parse(expression)
+
+    def read_all(self, expressions: Iterable[str]) -> list[tuple[str, ...]]:
+        """The terms of several; a message says which of them cannot be read."""
+        found = []
+        for number, expression in enumerate(expressions, 1):
+            try:
+                found.append(self.read(expression))
+            except ExpressionError as error:
+                raise ExpressionError(f"expression {number}: {error}") from None
+        return found
 
     @abstractmethod
     def answers(
@@ -191,3 +221,33 @@ class Model(ABC):
     @abstractmethod
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
         """The rows and columns of the grid that a sum is worked out on."""
+
+
+class PaperModel(Model):
+    """One of the paper's variants."""
+
+    def __init__(self, runs: "Runs") -> None:
+        self.name, self.runs = runs.name, runs
+
+    def __repr__(self) -> str:
+        return f"<gridsum model {self.name}: {self.about['variant']}, {self.about['parameters']:,} parameters>"
+
+    def answers(
+        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
+    ) -> Iterator[Answer]:
+        from gridsum.evaluation.solving import solve
+
+        if options.network:
+            raise ModelError(
+                f"{self.name} is a network already; the option network is for models with a rule, such as exact"
+            )
+        watch = None if between is None else lambda _: between()
+        return solve(self.runs, expressions, options.halting, options.seed, options.placement, watch)
+
+    def traced(self, terms: tuple[str, ...], options: SolveOptions) -> Trace:
+        from gridsum.evaluation.solving import solve_traced
+
+        return Trace(self, terms, *solve_traced(self.runs, terms, options.halting, options.seed, options.placement))
+
+    def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
+        return self.config.task.solving_grid(len(terms), self.task.longest(terms))

@@ -5,8 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridsum.api.models import Between, Model
-from gridsum.api.options import ModelError, SolveOptions
+from gridsum.api.models import Between, Model, ModelError, SolveOptions
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer
 from gridsum.tasks import Task

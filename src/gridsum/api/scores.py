@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.api.loading import load
-from gridsum.api.networks import PaperModel
-from gridsum.api.options import ModelError
+from gridsum.api.models import ModelError, PaperModel
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.files import shipped_rule
 from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
@@ -22,6 +21,7 @@ from gridsum.evaluation.tables import TABLES
 from gridsum.io.names import MODELS
 from gridsum.io.progress import progress
 from gridsum.io.version import source_commit
+from gridsum.model.store import Model as Runs
 from gridsum.model.store import load_runs, locate
 from gridsum.ops.devices import pick_device
 
@@ -94,13 +94,12 @@ def evaluate(
         """One for each fleet of networks, rule or function, loaded and checked."""
         if isinstance(one, str | Path):
             name = str(one).rstrip("/") or str(one)
-            if name.endswith(".json") or shipped_rule(name) is not None:
-                yield from subjects_of(load(name))
-            else:
-                runs = load_runs(name, locate(name), pick_device(device))
-                yield from runs.kind.subjects(runs, halting, placement, grids)
-        elif isinstance(one, PaperModel):
-            yield from one.runs.kind.subjects(one.runs, halting, placement, grids)
+            ruled = name.endswith(".json") or shipped_rule(name) is not None
+            one = load(name) if ruled else load_runs(name, locate(name), pick_device(device))
+        if isinstance(one, PaperModel):
+            one = one.runs
+        if isinstance(one, Runs):
+            yield from one.kind.subjects(one, halting, placement, grids)
         elif isinstance(one, RuleModel):
             yield RuleSubject(one.name, one.table, one.seed)
         elif not callable(one):

@@ -65,10 +65,10 @@ def draw(trace: "Trace", width: int | None = None) -> str:
 
 
 def _halting(trace: "Trace", n: int) -> str:
-    if trace.states is not None or trace.halting is None or trace.probability is None:
+    if trace.states is not None or trace.inside.halting is None or trace.inside.probability is None:
         return ""
-    halted = min(float(trace.probability[: n + 1].sum()), 1)
-    return f"λ {float(trace.halting[n]):.3f}   halted by now {halted:.3f}   "
+    halted = min(float(trace.inside.probability[: n + 1].sum()), 1)
+    return f"λ {float(trace.inside.halting[n]):.3f}   halted by now {halted:.3f}   "
 
 
 def _verdict(answer: "Answer", width: int) -> list[str]:

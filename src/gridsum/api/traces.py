@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 _PLOTS = ("steps", "placement")
 
 
-class TraceError(ValueError):
-    """A trace that cannot be shown as asked; the message says what to do."""
-
-
 class Trace:
     """How a model worked out one sum. It has `len(trace)` grids: the first before any step.
 
@@ -52,7 +48,10 @@ class Trace:
 
     @cached_property
     def inside(self) -> "Inside":
-        """Every internal as tensors, the same for a rule as for a network; a rule's output symbols are certain."""
+        """Every internal as tensors (`gridsum.model.inside.Trace`): grids, actions, output symbols, λ_n and p_n.
+
+        The same for a rule as for a network; a rule's output symbols are certain.
+        """
         from gridsum.automaton.rule import trace_of_rule
 
         assert self.states is not None
@@ -62,21 +61,6 @@ class Trace:
     def grids(self) -> "Tensor":
         """What every cell holds [N+1,H,W,E]: a vector, or bits as ±1."""
         return self.inside.grids
-
-    @property
-    def actions(self) -> "Tensor":
-        """The probabilities [S,3] of writing each symbol, opening a row with it, skipping it."""
-        return self.inside.actions
-
-    @property
-    def halting(self) -> "Tensor | None":
-        """λ_n [N+1], how likely it was to halt at each n; None where a model does not decide by chance."""
-        return self.inside.halting
-
-    @property
-    def probability(self) -> "Tensor | None":
-        """p_n [N+1], how likely it was to halt at n at all."""
-        return self.inside.probability
 
     @cached_property
     def text(self) -> list[list[str]]:
@@ -132,7 +116,7 @@ class Trace:
         """A matplotlib figure: "steps" or "placement"."""
         if what not in _PLOTS:
             mend = did_you_mean(str(what), _PLOTS, f"use {', '.join(_PLOTS)}")
-            raise TraceError(f"unknown plot {what!r}; {mend}")
+            raise ValueError(f"unknown plot {what!r}; {mend}")
         from gridsum import figures
 
         return getattr(figures, f"plot_{what}")(self.inside, self.answer)

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.api.loading import load
-from gridsum.api.models import Model
-from gridsum.api.options import ModelError
+from gridsum.api.models import Model, ModelError
 from gridsum.config.fields import override, seeds_of
 from gridsum.config.registry import find
 from gridsum.io.progress import progress

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gridsum.api.loading import load
-from gridsum.api.networks import PaperModel
+from gridsum.api.models import PaperModel
 from gridsum.api.traces import Trace
 from gridsum.cli.options import Options, Parser, UsageError, add_device
 from gridsum.cli.output import check_writable, tell

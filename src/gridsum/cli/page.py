@@ -23,7 +23,7 @@ def run(options: Options) -> int:
     place = Path(options.out)
     place.mkdir(parents=True, exist_ok=True)
     from gridsum.api.loading import load
-    from gridsum.api.networks import PaperModel
+    from gridsum.api.models import PaperModel
     from gridsum.page.site import site
 
     models = [load(name) for name in dict.fromkeys(options.model or [INSIDE_MODEL]) if name != DEFAULT_MODEL]

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from gridsum.api.loading import load
-from gridsum.api.options import SolveOptions
+from gridsum.api.models import SolveOptions
 from gridsum.cli.options import Options, Parser, UsageError, add_device, add_model, add_rules
 from gridsum.cli.output import print_text, tell
 from gridsum.io.limits import TooLargeError

@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from gridsum.api.loading import as_model, rule_model
-from gridsum.api.models import Model
-from gridsum.api.options import ModelError
+from gridsum.api.models import Model, ModelError
 from gridsum.io.disk import write_atomically
 
 FORMATS = ("hf", "onnx", "json")

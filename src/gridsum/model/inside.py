@@ -62,15 +62,15 @@ class Trace:
     symbols: Tensor
     """[S], the input."""
     actions: Tensor
-    """[S,3], the probabilities of TLU, NLP and NOP."""
+    """[S,3], the probabilities of TLU, NLP and NOP: writing a symbol, opening a row with it, skipping it."""
     grids: Tensor
     """[N+1,H,W,E]."""
     decoded: Tensor
     """[N+1,H,W,13], the probabilities of the symbols that the output layer reads in every cell."""
     halting: Tensor | None
-    """[N+1], λ_n."""
+    """[N+1], λ_n: how likely it was to halt at each n. None where a model does not decide by chance."""
     probability: Tensor | None
-    """[N+1], p_n without truncation before the last step."""
+    """[N+1], p_n: how likely it was to halt at n at all, without truncation before the last step."""
     alphabet: tuple[str, ...]
     """What the numbers of symbols stand for."""
 

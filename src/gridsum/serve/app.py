@@ -13,9 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from gridsum.api.models import Between, Model
-from gridsum.api.networks import PaperModel
-from gridsum.api.options import ModelError, SolveOptions
+from gridsum.api.models import Between, Model, ModelError, PaperModel, SolveOptions
 from gridsum.config.paper import ConfigError
 from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__
