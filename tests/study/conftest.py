@@ -14,7 +14,7 @@ from gridsum.cli import main
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.study.jobs import Job
-from gridsum.study.report import write_pages
+from gridsum.study.report import pages
 from gridsum.study.reproduction import Reproduction
 from gridsum.study.results import load_results
 from tests.cli.conftest import command
@@ -64,7 +64,7 @@ def of_any_commit(path: Path) -> list[Record]:
 
 def written_pages(folder: Path) -> tuple[str, str]:
     """The page and its appendix."""
-    page, appendix = write_pages(load_results(folder), folder / "results.md", "gridsum reproduce").values()
+    page, appendix = pages(load_results(folder), folder / "results.md").values()
     return page, appendix
 
 

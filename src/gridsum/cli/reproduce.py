@@ -114,7 +114,10 @@ def _asked(options: Options) -> "Reproduction":
 
 
 def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any) -> int:
-    from gridsum.study import stages
+    from gridsum.study.jobs import plan
+    from gridsum.study.pictures import draw_figures
+    from gridsum.study.report import write_report
+    from gridsum.study.results import load_results
     from gridsum.study.workers import do_jobs
 
     wanted = options.only or _STAGES
@@ -122,13 +125,13 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
     if "report" in wanted:
         check_writable(str(page))
     jobs = [job for job in asked.jobs() if job.stage in wanted]
-    plan = stages.plan(jobs, place, device)
+    told = plan(jobs, place, device)
     if options.dry_run:
-        print_text(plan + "\n")
+        print_text(told + "\n")
         return 0
     waiting = []
     if jobs:
-        tell(plan)
+        tell(told)
         with progress() as shown:
             commit = options.commit or source_commit()
             waiting = do_jobs(jobs, place, shown, options.on, device, commit, options.gpus_per_job)
@@ -137,10 +140,13 @@ def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any
     def say(text: str) -> None:
         tell(f"gridsum: {text}")
 
-    if "figures" in wanted:
-        stages.draw_figures(place, page, asked, say)
-    if "report" in wanted:
-        stages.write_report(place, page, asked, say)
+    for stage, make in (("figures", draw_figures), ("report", write_report)):
+        if stage in wanted:
+            results = load_results(place)
+            if asked.paper and not results.trained:
+                again = f"gridsum reproduce --out {place} --only train"
+                raise UsageError(f"no training run in {place} yet; run: {again}")
+            make(results, page, asked, say)
     return FAILED if waiting else 0
 
 

@@ -21,6 +21,7 @@ from gridsum.evaluation.intervals import wilson
 from gridsum.evaluation.records import NOTHING, Record, read
 from gridsum.evaluation.rendering import Table, TableError, share_text, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS, NINES
+from gridsum.model.store import shipped, shipped_records
 from gridsum.study.reproduction import AS_PUBLISHED, BASELINE_RECORDS, OVERTRAINED, SETTINGS, records_of
 
 PICTURE = "pictures/comparison.svg"
@@ -59,8 +60,10 @@ def baseline_records(folder: Path) -> list[Record]:
     return standard + (read([path]) if path.exists() else [])
 
 
-def pages(records: Sequence[Record], folder: Path, place: Path) -> dict[Path, str]:
-    """The page and its appendix, of the words in a folder and of records, by where they are to stand."""
+def pages(folder: Path, place: Path) -> dict[Path, str]:
+    """The page and its appendix, of the words and records in a folder and those that ship, by where they stand."""
+    ours = read([shipped_records(name) for name in shipped() if shipped_records(name).exists()])
+    records = [*ours, *baseline_records(folder)]
     written = {name: (folder / notes).read_text() for name, notes in _WORDS.items() if (folder / notes).exists()}
     words = written or {next(iter(_WORDS)): _TABLES_ALONE}
     return {place / name: filled(text, records) for name, text in words.items()}

@@ -28,6 +28,7 @@ from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import Record, append, read
 from gridsum.evaluation.suites import Suite
 from gridsum.io.disk import append_lines
+from gridsum.io.limits import duration
 from gridsum.io.progress import SILENT, Progress
 from gridsum.io.version import __version__
 from gridsum.model.store import WEIGHTS, Model, load_runs
@@ -53,6 +54,8 @@ MACHINES = "machine.jsonl"
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
 # What a job takes of memory where nothing else is known: the process itself.
 _PROCESS_BYTES = 10**9
+# Of the column of training runs in a plan, at least.
+_SUBJECT_WIDTH = 24
 
 
 class Asked(NamedTuple):
@@ -322,3 +325,22 @@ def outcomes_of(place: Path, config: Any, seeds: Sequence[int]) -> list[dict[str
 def jobs_of(trainings: Sequence[Train]) -> list[Job]:
     """The training runs, then what is measured of them."""
     return [*trainings, *(Measure(training, sheet) for training in trainings for sheet in training.sheets)]
+
+
+def plan(jobs: Sequence[Job], folder: Path, device: torch.device) -> str:
+    """What is done and what is left, with the time it takes."""
+    if not jobs:
+        return "  nothing of this has a cost"
+    lines, total = [], 0.0
+    width = max(_SUBJECT_WIDTH, *(len(job.training.name) + 2 for job in jobs))
+    for job in jobs:
+        state = job.state(folder)
+        seconds = 0.0 if state.finished else job.seconds(folder, device)
+        total += seconds
+        left = "done" if state.finished else f"about {duration(seconds)}" if seconds else "not estimated"
+        amount = f"{state.done} of {state.total} {state.unit}"
+        lines.append(f"  {job.stage:<11} {job.training.name:<{width}}{amount:<20}{left}")
+    done, threads = all(line.endswith("done") for line in lines), torch.get_num_threads()
+    rate = "the rate of an H200" if on_gpu(device) else f"the rate of a server's cores, of which it uses {threads}"
+    left = f"left: about {duration(total)} on {describe(device).split(';')[0]}, by {rate}"
+    return "\n".join([*lines, f"  {'nothing is left to do' if done else left}"])

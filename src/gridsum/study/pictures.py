@@ -1,31 +1,69 @@
-"""The figures beside a reproduction's pages, drawn of what its folder holds."""
+"""The figures beside a reproduction's pages: what each shows, and how it is drawn of what the folder holds."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-
-from gridsum import figures
 from gridsum.analysis import AnalysisError
 from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import rings_of
 from gridsum.api.loading import load
 from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
-from gridsum.figures.style import FigureError
 from gridsum.model.store import StoreError, load_runs, locate, shipped_records
-from gridsum.study.reproduction import BASELINE_RECORDS, records_of
+from gridsum.study.baselines import PICTURE
+from gridsum.study.reproduction import BASELINE_RECORDS, Reproduction, records_of
 from gridsum.study.results import Results
 from gridsum.study.tables import numbers
 from gridsum.training.folders import seed_folder
 
-LACKING = (AnalysisError, FigureError, StoreError, FileNotFoundError)
-"""What is raised where something is not there that a figure is drawn of; weights need not be kept."""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CAPTIONS = {
+    "numbers.svg": "All 52 numbers of Tables III and IV: the paper's, and every replication's.",
+    "carries.svg": "Sums of 2x10 in which one carry crosses so many columns.",
+    "terms.svg": "Steps and accuracy against terms (Fig. 2).",
+    "training.svg": "Steps during training: Explore-Reinforce (base), KL (ponderReg) (Fig. 3).",
+    "placement.svg": "Actions and the resulting grid of 523+102+9416= (Fig. 4).",
+    "attention.png": "A position-based and a content-based rule of attention (Fig. 5).",
+    "ring.png": "Digit vectors on two principal components, by seed (Fig. 6).",
+}
+"""What the figures beside a page show; pictures of very many points are smaller as pixels."""
 _EXPRESSION = "523+102+9416"
 
 
-def draw(name: str, results: Results) -> Figure:
+def draw_figures(results: Results, page: Path, asked: Reproduction, tell: Callable[[str], None]) -> None:
+    """Every figure that there are data and libraries for; the others are left out, and why is said."""
+    try:
+        from gridsum.figures import save
+        from gridsum.figures.style import FigureError
+    except ImportError as error:
+        tell(f"the figures are left out: {error}")
+        return
+    paths = [page.parent / PICTURE] if asked.baselines else []
+    for path in paths + ([page.parent / "figures" / name for name in CAPTIONS] if asked.paper else []):
+        try:
+            save(_drawn(path.stem, results), path)
+            tell(f"wrote {path}")
+        except (AnalysisError, FigureError, StoreError, FileNotFoundError) as why:  # weights, too, need not be kept
+            tell(f"left out ({path.stem}): {why}")
+
+
+def drawn_at(page: Path) -> dict[str, tuple[Path, str]]:
+    """The figures that lie beside a page: by name, where, and what each shows."""
+    places = {page.parent / "figures" / name: caption for name, caption in CAPTIONS.items()}
+    return {path.stem: (path, caption) for path, caption in places.items() if path.exists()}
+
+
+def _drawn(name: str, results: Results) -> "Figure":
+    from gridsum import figures
+
     folder = results.folder
     match name:
+        case "comparison":  # all baselines, beside `exact` and `base`
+            ours = map(shipped_records, ("exact", "base"))
+            return figures.plot_baselines(read([*ours, folder / BASELINE_RECORDS]))
         case "numbers":
             return figures.plot_numbers(numbers(results.replications()))
         case "carries":
@@ -42,11 +80,6 @@ def draw(name: str, results: Results) -> Figure:
     # noGroups, whose heads see all features, has content-based heads; base may have none.
     model = load(_chosen(results, "noGroups", "base"))
     return figures.plot_attention(model.trace(_EXPRESSION).inside, model.network.step.attention)
-
-
-def of_baselines(folder: Path) -> Figure:
-    """All baselines, beside `exact` and `base`."""
-    return figures.plot_baselines(read([*map(shipped_records, ("exact", "base")), folder / BASELINE_RECORDS]))
 
 
 def _chosen(results: Results, *names: str) -> str:

@@ -5,7 +5,7 @@ A person's notes on them stand in FOLDER/notes.md, and are put into the report a
 
 import os
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gridsum.evaluation.intervals import CONFIDENCE, MARGIN, STANDINGS
@@ -13,9 +13,12 @@ from gridsum.evaluation.orderings import Finding, Pair, findings, judgements
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
 from gridsum.evaluation.tables import TABLES
-from gridsum.study import rule, tables
-from gridsum.study.reproduction import AGAIN, OVERTRAINED
-from gridsum.study.results import Results, Trained, load_results
+from gridsum.io.disk import write_atomically
+from gridsum.study import baselines, rule, tables
+from gridsum.study.jobs import title
+from gridsum.study.pictures import drawn_at
+from gridsum.study.reproduction import AGAIN, OVERTRAINED, Reproduction
+from gridsum.study.results import Results, Trained, keep, load_results
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
 _DEFINED = """A *replication* is the paper's selection done once: seeds are trained, the best of them on validation
@@ -30,18 +33,24 @@ problems is trained for 300 epochs more, and measured. There {}.
 _BY_THE_RULE = "Decided once, by the rule in `gridsum/study/rule.py`, of seeds {} to {} of every variant{}.\n"
 
 
-def write_pages(
-    results: Results,
-    page: Path,
-    command: str,
-    figures: Mapping[str, tuple[Path, str]] | None = None,
-    lacking: Sequence[str] = (),
-) -> dict[Path, str]:
-    """The page that will stand at `page`, and its appendix; `figures` are files with what they show, by name.
+def write_report(results: Results, page: Path, asked: Reproduction, tell: Callable[[str], None]) -> None:
+    """The pages of what was asked for, from what the folder holds by now."""
+    made: dict[Path, str] = {}
+    if asked.paper:
+        for one in results.replications():
+            keep(one)
+        made = pages(results, page, [title(job) for job in asked.jobs() if not job.state(results.folder).finished])
+    if asked.baselines:
+        made |= baselines.pages(results.folder, page.parent)
+    for path, text in made.items():
+        write_atomically(path, text.encode())
+        tell(f"wrote {path}")
 
-    `lacking` are jobs that are not done.
-    """
-    appendix, drawn = page.parent / APPENDIX, dict(figures or {})
+
+def pages(results: Results, page: Path, lacking: Sequence[str] = ()) -> dict[Path, str]:
+    """The page that will stand at `page`, with the figures beside it, and its appendix; `lacking` are jobs not done."""
+    appendix, drawn = page.parent / APPENDIX, drawn_at(page)
+    command = f"gridsum reproduce --out {results.folder} --only figures report"
 
     def made_from(at: Path) -> str:
         return f"Made by `{command}` from the records in [{results.folder.name}]({_link(results.folder, at)})"
