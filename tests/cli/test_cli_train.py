@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridsum.cli import main
-from gridsum.cli.signals import Stopped, stoppable
+from gridsum.io.signals import Stopped, stoppable
 from gridsum.training.folders import load_checkpoint, read_metrics
 from gridsum.training.loop import news
 from tests.children import stopped

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from gridsum.serve import server as serving
+from gridsum.cli import serve as serving
 from gridsum.serve.workers import Workers
 from tests.serve.conftest import get, request, served, solve, wait_until
 

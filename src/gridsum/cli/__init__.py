@@ -23,8 +23,8 @@ from contextlib import suppress
 
 from gridsum.cli.options import Parser, UsageError
 from gridsum.cli.output import print_text
-from gridsum.cli.signals import Stopped, stoppable
 from gridsum.io.names import MODELS, did_you_mean, printable
+from gridsum.io.signals import Stopped, stoppable
 from gridsum.io.version import __version__
 
 GROUPS = {
@@ -103,10 +103,10 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def run(name: str, *arguments: str) -> int:
-    """A command with its arguments."""
+    """A command with its arguments. It returns its status, where that is not 0."""
     options = parser_of(name, arguments).read()
     try:
-        return importlib.import_module(f"gridsum.cli.{name}").run(options)
+        return importlib.import_module(f"gridsum.cli.{name}").run(options) or 0
     except OSError as error:
         error.filename = error.filename or getattr(options, "out", None)
         raise

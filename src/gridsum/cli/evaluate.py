@@ -57,7 +57,7 @@ def add_options(parser: Parser) -> None:
     add_device(parser)
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     if options.out is not None:
         check_writable(options.out)
     from gridsum.api.scores import evaluate
@@ -72,4 +72,3 @@ def run(options: Options) -> int:
     count = f"{len(scores)} record{'' if len(scores) == 1 else 's'}"
     kept = f"added {count} to {options.out}" if options.out else "nothing was kept; add --out FILE to keep the records"
     tell(f"gridsum: {kept}")
-    return 0

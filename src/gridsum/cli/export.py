@@ -18,11 +18,10 @@ def add_options(parser: Parser) -> None:
     parser.option("--out PLACE", "a folder for hf and onnx, a file for json", required=True)
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     from gridsum.exporting import export
 
     if options.to == "json":
         check_writable(options.out)
     for path in export(options.model, options.out, options.to):
         tell(f"gridsum: wrote {path}")
-    return 0

@@ -52,7 +52,7 @@ def add_options(parser: Parser) -> None:
     add_device(parser, "cpu")
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     name = options.figure
     if name == "training" and not options.runs:
         raise UsageError(f"the figure {name} is made of folders of gridsum train; name them with --runs FOLDER")
@@ -70,7 +70,6 @@ def run(options: Options) -> int:
         style.check_format(options.out)
         figures.save(_drawn(options, figures), options.out)
     tell(f"gridsum: wrote {options.out}")
-    return 0
 
 
 def _traced(options: Options) -> Trace:

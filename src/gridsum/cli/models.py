@@ -23,7 +23,7 @@ def add_options(parser: Parser) -> None:
     """It has none."""
 
 
-def run(options: Options) -> int:  # noqa: ARG001
+def run(options: Options) -> None:  # noqa: ARG001
     rules = {name: f"any {table.task.meaning}: proved" for name, table in shipped_rules().items() if name not in MODELS}
     rows = []
     for name, use in (MODELS | rules).items():
@@ -37,4 +37,3 @@ def run(options: Options) -> int:  # noqa: ARG001
     )
     table = Table("Models that come with gridsum", caption, ("model", "use this for", *_SUITES), tuple(rows))
     print_text(to_text(table, terminal_width() or 100))
-    return 0

@@ -19,7 +19,7 @@ def add_options(parser: Parser) -> None:
     parser.option("--model MODEL...", told)
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     place = Path(options.out)
     place.mkdir(parents=True, exist_ok=True)
     from gridsum.api.loading import load
@@ -35,4 +35,3 @@ def run(options: Options) -> int:
         path.write_bytes(content)
     size = sum(map(len, files.values()))
     tell(f"gridsum: wrote {len(files)} files ({size / 1e6:.1f} MB) to {place}; open {place / 'index.html'}")
-    return 0

@@ -29,7 +29,7 @@ def add_options(parser: Parser) -> None:
     parser.option("--out FILE", "also draw a picture; its name ends in .svg, .png or .pdf (gridsum export writes JSON)")
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     if options.task is not None:
         from gridsum.automaton.construct import construct
         from gridsum.tasks import find
@@ -47,7 +47,6 @@ def run(options: Options) -> int:
     from gridsum.automaton.meaning import meaning_of
 
     print_prose([*_described(name, table, meaning_of(table))])
-    return 0
 
 
 def _described(name: str, table: "RuleTable", meaning: "Meaning") -> Iterator[str]:

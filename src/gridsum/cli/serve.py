@@ -11,10 +11,14 @@ examples:
 """
 
 import ipaddress
+import socket
+from contextlib import suppress
 
 from gridsum.cli.options import Options, Parser, UsageError, add_device, whole_number
 from gridsum.cli.output import tell
-from gridsum.serve.server import listen, serve
+
+_GRACE_SECONDS = 10
+"""How long requests may continue once the server is told to stop."""
 
 
 def add_options(parser: Parser) -> None:
@@ -33,9 +37,9 @@ def add_options(parser: Parser) -> None:
     add_device(parser, "cpu")
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     try:
-        import uvicorn  # noqa: F401
+        import uvicorn
 
         from gridsum.serve.app import create_app
     except ModuleNotFoundError as missing:
@@ -44,7 +48,7 @@ def run(options: Options) -> int:
     from gridsum.model.store import shipped
 
     names = list(dict.fromkeys(options.model or shipped()))
-    with listen(options.host, options.port) as listener:
+    with _listen(options.host, options.port) as listener:
         models = [load(name, device=options.device) for name in names]
         app = create_app(models, options.max_cells, options.max_waiting, options.host_name)
         host, port = listener.getsockname()[:2]
@@ -52,6 +56,28 @@ def run(options: Options) -> int:
         tell(f"gridsum serves {', '.join(names)} on {address} (Ctrl+C stops it)")
         if not ipaddress.ip_address(host).is_loopback:
             tell("other machines that can reach this one may ask it, too")
-        serve(app, listener)
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            log_level="error",  # so that no client can fill a disk
+            access_log=False,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+        with suppress(KeyboardInterrupt):  # which comes or not, as the event loop happens to stand
+            uvicorn.Server(config).run(sockets=[listener])
         tell("stopped")
-    return 0
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that is there before the models are loaded: a port in use is told at once."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
+    except (socket.gaierror, UnicodeError):
+        raise UsageError(f"there is no address {host!r} here; use 127.0.0.1, or 0.0.0.0 for all") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).partition(" (")[0].lower()
+        raise UsageError(
+            f"cannot listen on port {port} of {host}: {reason}; choose another with --port, 0 for a free one"
+        ) from None

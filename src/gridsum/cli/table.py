@@ -37,14 +37,13 @@ def add_options(parser: Parser) -> None:
     parser.option("--format text|markdown", "how it is written", default="text")
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     from gridsum.evaluation.records import read
     from gridsum.evaluation.rendering import to_markdown, to_text
     from gridsum.evaluation.tables import TABLES as MAKERS
 
     table = MAKERS[options.table](read(record_files(options.records, options.table)))
     print_text(to_markdown(table) if options.format == "markdown" else to_text(table, terminal_width()))
-    return 0
 
 
 def record_files(given: Sequence[str], table: str = "") -> list[str]:

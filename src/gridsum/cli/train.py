@@ -88,7 +88,7 @@ def named(arguments: Sequence[str]) -> Trainable:
     return find(name or VARIANT)
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     if options.resume and options.out is None:
         raise UsageError("which training is to go on? Name its folder with --out")
     options.out = options.out or f"runs/{named(options.command[2:]).name}"
@@ -100,7 +100,6 @@ def run(options: Options) -> int:
         why = f" ({result['why']})" if "why" in result else ""
         print_text(f"seed {result['seed']}: {said}{why}, {len(result['rounds'])} rounds of consolidation\n")
     tell(_farewell(training))
-    return 0
 
 
 def _saved(options: Options) -> str:

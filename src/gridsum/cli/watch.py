@@ -27,7 +27,7 @@ def add_options(parser: Parser) -> None:
     parser.option("folder FOLDER", "the --out of gridsum train, reproduce or sweep", required=True)
 
 
-def run(options: Options) -> int:
+def run(options: Options) -> None:
     from gridsum.study import watch
 
     place = Path(options.folder)
@@ -42,5 +42,5 @@ def run(options: Options) -> int:
             shown, ended = watch.overview(place, terminal_width()), False
         print_text((_CLEAR if live else "") + shown)
         if not live or ended:
-            return 0
+            return
         time.sleep(_SECONDS)

@@ -24,6 +24,7 @@ import torch
 
 from gridsum.io.disk import LockedError
 from gridsum.io.progress import SILENT, Progress
+from gridsum.io.signals import stoppable
 from gridsum.ops.devices import pick_device
 from gridsum.study.jobs import Job, title
 
@@ -163,18 +164,11 @@ def _begin(threads: int) -> None:
 
 def _work(*asked: Any) -> None:
     """Do a job; told to stop, save what is done and end."""
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not interrupt what is saved
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, stop)
     try:
-        do_job(*asked)
+        with stoppable():
+            do_job(*asked)
     except KeyboardInterrupt:
         os._exit(1)  # what was done is saved, and nobody listens any more
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
