@@ -21,7 +21,7 @@ from gridsum.model.runs import parameter_count
         ({"model.dropout": 1.0}, "model.dropout"),
         ({"model.epsilon": 0.0}, "model.epsilon"),
         ({"training.batch": 127}, "cannot be divided among 2 groups"),
-        ({"task.terms": (4, 1)}, "task.terms must be two numbers"),
+        ({"task.terms": (4, 1)}, r"task.terms must begin with its smallest number, and rise: not \(4, 1\)"),
         ({"task.bucket_bounds": (4,)}, "task.bucket_bounds"),
         ({"task.spare_columns": 0}, "spare_columns is 0, but results can have 11 digits"),
     ],

@@ -51,9 +51,11 @@ class Phase(Section):
     """The phases of training, one after another."""
 
     steps: int = described(1000, "Training steps.")
-    terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
-    digits: tuple[int, int] = described((1, 4), "The fewest and the most digits of a term.")
-    recurrent: tuple[int, int] = described((5, 10), "The fewest and the most recurrent steps, drawn at every step.")
+    terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.", least=1)
+    digits: tuple[int, int] = described((1, 4), "The fewest and the most digits of a term.", least=1)
+    recurrent: tuple[int, int] = described(
+        (5, 10), "The fewest and the most recurrent steps, drawn at every step.", least=1
+    )
     noise: float = described(1.0, "The noise on what becomes a bit.")
     bits: bool = described(True, "Whether states are bits, not numbers between.")
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
@@ -65,9 +67,6 @@ class Phase(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(1 <= self.recurrent[0] <= self.recurrent[1], "recurrent must be two numbers, the smaller first")
-        require(1 <= self.digits[0] <= self.digits[1], "digits must be two numbers of at least 1, the smaller first")
-        require(self.terms[0] >= 1, "terms must be two numbers of at least 1, the smaller first")
         require(self.terms[0] < self.terms[1], "terms must be two different numbers: a batch has two groups")
 
     @property
@@ -78,20 +77,14 @@ class Phase(Section):
         return Space((low, middle), self.digits), Space((middle + 1, high), self.digits)
 
 
-_PLACE = Phase(1600, (1, 2), (1, 3), (2, 6), 0.3, bits=False, rate_start=2e-3, rate_end=2e-3, patience=800)
-_SOFT = Phase(1800, recurrent=(4, 9), noise=0.3, bits=False, rate_start=2e-3)
-_BITS = Phase(1400, rate_end=5e-4)
-_LONG = Phase(800, digits=(1, 10), recurrent=(8, 16), rate_start=6e-4, rate_end=5e-5)
-
-
 @dataclass(frozen=True)
 class Phases:
     """The phases in their order: placement on short sums, states that are soft, states that are bits, long sums."""
 
-    place: Phase = _PLACE
-    soft: Phase = _SOFT
-    bits: Phase = _BITS
-    long: Phase = _LONG
+    place: Phase = Phase(1600, (1, 2), (1, 3), (2, 6), 0.3, bits=False, rate_start=2e-3, rate_end=2e-3, patience=800)
+    soft: Phase = Phase(1800, recurrent=(4, 9), noise=0.3, bits=False, rate_start=2e-3)
+    bits: Phase = Phase(1400, rate_end=5e-4)
+    long: Phase = Phase(800, digits=(1, 10), recurrent=(8, 16), rate_start=6e-4, rate_end=5e-5)
 
 
 @dataclass(frozen=True)
@@ -123,7 +116,7 @@ class ConsolidationConfig(Section):
     """How a run is made to do in one step what it settles to: it is its own teacher."""
 
     problems: int = described(300_000, "Sums that it solves to collect states at rest, in bases above ten more.")
-    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.")
+    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.", least=1)
     rounds: int = described(2, "How often it looks and learns at most.")
     steps: int = described(1500, "Training steps of a round at most.")
     batch: int = described(16384, "Contexts of a step, at most all.")

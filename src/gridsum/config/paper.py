@@ -47,7 +47,10 @@ class Section:
         name = type(self).__name__.removesuffix("Config").lower()
         for item in dataclasses.fields(cast(Any, self)):
             value, limits = getattr(self, item.name), _USUAL | item.metadata.get("limits", {})
-            for number in value if isinstance(value, tuple) else (value,):
+            numbers = value if isinstance(value, tuple) else (value,)
+            rising = all(low <= high for low, high in pairwise(numbers))
+            require(rising, f"{name}.{item.name} must begin with its smallest number, and rise: not {value}")
+            for number in numbers:
                 for limit, bound in limits.items() if isinstance(number, int | float) else ():
                     holds, told = _LIMITS[limit]
                     require(holds(number, bound), f"{name}.{item.name} must be {told.format(bound)}, not {number:,}")
@@ -58,8 +61,8 @@ class TaskConfig(Section):
     """Which problems the network trains on, and how large their grids are."""
 
     name: str = described("add", "The task, such as add, add:base=2 or subtract; --task says the same.")
-    terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.")
-    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.")
+    terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.", least=1)
+    digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of a term.", least=1)
     bucket_bounds: tuple[int, ...] = described((2,), "The most terms of all buckets but the last: 2 is [1,2], [3,4].")
     spare_rows: int = described(1, "F_H, rows beyond the number of terms.")
     spare_columns: int = described(3, "F_W, columns beyond the number of digits.")
@@ -68,10 +71,6 @@ class TaskConfig(Section):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("terms", "digits"):
-            low, high = getattr(self, name)
-            told = f"task.{name} must be two numbers of at least 1, the smaller first, not {low},{high}"
-            require(1 <= low <= high, told)
         (least, most), known = self.terms, self.task.most_terms
         told = f"task.bucket_bounds {self.bucket_bounds} must rise and lie below the most terms, {most}"
         require(all(low < high for low, high in pairwise((least - 1, *self.bucket_bounds, most))), told)

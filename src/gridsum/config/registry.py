@@ -148,14 +148,12 @@ class Trainable(ABC):
         """The floating-point operations of so many epochs of training, and of what comes after; 0 if unknown."""
         return 0.0
 
-    def chosen_setting(self, setting: str | None, default: str = "") -> Mapping[str, Any]:
+    def chosen_setting(self, setting: str | None) -> Mapping[str, Any]:
         """The changes of a setting; a name that does not exist is an error."""
-        name = setting or default
-        if name and name not in self.settings:
-            known = ", ".join(self.settings)
-            hint = did_you_mean(name, self.settings, f"it has {known}" if known else "it has none")
-            raise ConfigError(f"{self.name} has no setting {name!r}; {hint}")
-        return self.settings[name] if name else {}
+        if setting and setting not in self.settings:
+            hint = did_you_mean(setting, self.settings, f"it has {', '.join(self.settings) or 'none'}")
+            raise ConfigError(f"{self.name} has no setting {setting!r}; {hint}")
+        return self.settings[setting] if setting else {}
 
 
 def register(entry: Trainable) -> Trainable:
@@ -188,9 +186,8 @@ def find(name: str) -> Trainable:
 
 def read_config(data: Any) -> Any:
     """A configuration of any entry, from what JSON holds of it."""
-    if not isinstance(data, dict):
-        raise ConfigError(f"the configuration must be an object with named fields, not {data!r}")
-    return from_dict(find(str(data.get("variant", "base"))).config, data)
+    name = data.get("variant", "base") if isinstance(data, dict) else "base"
+    return from_dict(find(str(name)).config, data)
 
 
 def _offered() -> dict[str, EntryPoint]:

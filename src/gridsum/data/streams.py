@@ -21,11 +21,6 @@ _MIX_1 = 0xBF58476D1CE4E5B9 - 2**64
 _MIX_2 = 0x94D049BB133111EB - 2**64
 
 
-def _wrap(number: int) -> int:
-    """`number` modulo 2^64, as int64 holds it."""
-    return (number + 2**63) % 2**64 - 2**63
-
-
 def _mix(x: Tensor) -> Tensor:
     """SplitMix64's finaliser, in place: `x` is consumed."""
     for bits, factor in ((30, _MIX_1), (27, _MIX_2), (31, None)):
@@ -54,7 +49,9 @@ class Stream:
 
     def fold(self, label: int | Tensor) -> "Stream":
         """An independent stream for `label` (a purpose, a step; an int, a scalar or one int a run)."""
-        spread = label * _GOLDEN if isinstance(label, Tensor) else _wrap(label * _GOLDEN)
+        spread = label * _GOLDEN
+        if not isinstance(spread, Tensor):
+            spread = (spread + 2**63) % 2**64 - 2**63  # wrapped around, as int64 holds it
         return Stream(_mix((self.key ^ _MIX_1) + spread))
 
     def bits(self, *shape: int) -> Tensor:
