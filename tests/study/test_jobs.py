@@ -48,7 +48,7 @@ def test_a_full_reproduction_has_the_papers_numbers():
     assert jobs["overtrain", "base-overtrained"].training.total == 300
     measure = jobs["measure", "base"]
     assert isinstance(measure, Measure)
-    samples = {asked.suite.name: asked.samples for asked in measure.sheet.asked}
+    samples = {asked.suite.name: asked.suite.samples for asked in measure.sheet.asked}
     assert [samples[suite.name] for suite in COLLECTIONS["ablation"]] == [640, 640, 640]
     assert {samples[suite.name] for suite in COLLECTIONS["long-digits"]} == {128}
 
@@ -125,7 +125,10 @@ def test_records_of_too_few_problems_or_another_seed_do_not_count(quick: Path):
         dataclasses.replace(sheet, evaluation_seed=8),
         dataclasses.replace(sheet, model="another"),
         dataclasses.replace(sheet, asked=tuple(asked._replace(way=AS_PUBLISHED) for asked in sheet.asked)),
-        dataclasses.replace(sheet, asked=tuple(asked._replace(samples=640) for asked in sheet.asked)),
+        dataclasses.replace(
+            sheet,
+            asked=tuple(asked._replace(suite=dataclasses.replace(asked.suite, samples=640)) for asked in sheet.asked),
+        ),
         dataclasses.replace(sheet, asked=tuple(asked._replace(suite=REPORTED[0]) for asked in sheet.asked)),
     ):
         assert not others.records(quick, (0, 1))

@@ -62,7 +62,6 @@ class Asked(NamedTuple):
     """A suite, measured in one way; None for the model's own way."""
 
     suite: Suite
-    samples: int
     way: Way | None = None
 
 
@@ -82,7 +81,7 @@ class Sheet:
     def records(self, folder: Path, seeds: Iterable[int]) -> dict[tuple[str, Way | None, int], Record]:
         """The records that count, by suite, way and seed: of these runs, with problems enough; of several, the last."""
         path, seeds = folder / self.path, set(seeds)
-        wanted = {(asked.suite.name, asked.way): asked.samples for asked in self.asked}
+        wanted = {(asked.suite.name, asked.way): asked.suite.samples for asked in self.asked}
         found: dict[tuple[str, Way | None, int], Record] = {}
         for record in read([path]) if path.exists() else []:
             ours = record.model == (self.model or record.model)
@@ -288,7 +287,7 @@ class Measure:
         total = 0.0
         for asked, runs in self.sheet.missing(folder, seeds).items():
             space = asked.suite.space
-            cells = round((space.terms[1] + 1.5) * (space.columns_of() + 2.5) * asked.samples * len(runs))
+            cells = round((space.terms[1] + 1.5) * (space.columns_of() + 2.5) * asked.suite.samples * len(runs))
             placement = 2.0 * model.width * space.symbols
             total += solving_work(model, cells) + placement * cells
         return solving_seconds(total, device)
@@ -304,7 +303,7 @@ class Measure:
             how = {"grids": asked.way[0], "placement": asked.way[1]} if asked.way else {}
             (subject,) = training.kind.subjects(load(*missing), **how)
             report = partial(shown.update, f"{training.name} on {asked.suite.name}:", news="", unit="problems measured")
-            records = evaluate(subject, asked.suite, asked.samples, self.sheet.evaluation_seed, commit, report)
+            records = evaluate(subject, asked.suite, None, self.sheet.evaluation_seed, commit, report)
             append(folder / self.sheet.path, records)
 
 

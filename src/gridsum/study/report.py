@@ -18,7 +18,7 @@ from gridsum.study import baselines, rule, tables
 from gridsum.study.jobs import title
 from gridsum.study.pictures import drawn_at
 from gridsum.study.reproduction import AGAIN, OVERTRAINED, Reproduction
-from gridsum.study.results import Results, Trained, keep, load_results
+from gridsum.study.results import Results, keep, load_results
 
 NOTES, APPENDIX = "notes.md", "appendix/tables.md"
 _DEFINED = """A *replication* is the paper's selection done once: seeds are trained, the best of them on validation
@@ -130,16 +130,12 @@ def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequen
             lines.append(f"{told}: {tables.tally(others)}.")
     if over_seeds:
         lines.append(f"Table VI: {tables.tally(over_seeds, STANDINGS)}.")
-    steps = [mean_steps(results.trained[name]) for name in ("base", "ponderReg") if name in results.trained]
+    by_seed = [results.trained[name].steps.values() for name in ("base", "ponderReg") if name in results.trained]
+    steps = [[statistics.fmean(epochs) for epochs in seeds if epochs] for seeds in by_seed]
     if len(steps) == 2 and all(steps):
         explored, divergence = map(statistics.fmean, steps)
         lines.append(f"Steps during training: {explored:.1f} under Explore-Reinforce, {divergence:.1f} under KL.")
     return "".join(f"- {line}\n" for line in lines)
-
-
-def mean_steps(trained: Trained) -> list[float]:
-    """By seed, over all epochs."""
-    return [statistics.fmean(steps) for steps in trained.steps.values() if steps]
 
 
 def _orderings(tested: dict[Pair, Finding]) -> str:

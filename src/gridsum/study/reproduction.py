@@ -89,10 +89,6 @@ def _all_ways(suite: Suite) -> tuple[Way, ...]:
     return tuple((grids, placement) for placement in placements for grids in ("every", "published"))
 
 
-def _on_every_grid(_: Suite) -> tuple[Way, ...]:
-    return (ON_EVERY_GRID,)
-
-
 def baseline_suites(name: str, setting: str) -> tuple[Suite, ...]:
     """What a baseline is measured on: the paper's table, more digits, more terms, long carries; or what its task says.
 
@@ -156,13 +152,13 @@ class Reproduction:
         name = f"{BLOCK}{block}/{variant_name}" if block else variant_name
         validate, measure = self._sheets(name)
         if block:  # of what is not overtrained there, Table VI alone is told
-            measure = replace(measure, asked=self._asked(COLLECTIONS["ablation"], _on_every_grid))
+            measure = replace(measure, asked=self._asked(COLLECTIONS["ablation"], lambda _: (ON_EVERY_GRID,)))
         seeds = tuple(seed + block * len(self.seeds) for seed in self.seeds)
         # Overtraining goes on with the optimiser's moments.
         return Train(name, config, seeds, (validate, measure), keep_checkpoint=variant_name in OVERTRAINED)
 
     def _sheets(self, name: str) -> tuple[Sheet, Sheet]:
-        validation = self._asked(COLLECTIONS["validation"], _on_every_grid)
+        validation = self._asked(COLLECTIONS["validation"], lambda _: (ON_EVERY_GRID,))
         return (
             Sheet("validate", f"{name}/validation.jsonl", validation, VALIDATION_SEED),
             Sheet("measure", records_of(name), self._asked(REPORTED, _all_ways)),
@@ -193,13 +189,11 @@ class Reproduction:
     def _asked(
         self, suites: Iterable[Suite], ways: Callable[[Suite], tuple[Way | None, ...]] = lambda _: (None,)
     ) -> tuple[Asked, ...]:
-        wanted = [suite for suite in suites if not self.quick or suite.name in _QUICK_SUITES]
-        return tuple(Asked(suite, self._samples(suite), way) for suite in wanted for way in ways(suite))
-
-    def _samples(self, suite: Suite) -> int:
-        if not self.quick or suite.expressions:
-            return suite.samples
-        return 1 if suite.space.digits[1] >= LEAKY_DIGITS else _QUICK_SAMPLES
+        if self.quick:
+            some = [suite for suite in suites if suite.name in _QUICK_SUITES]
+            few = [1 if suite.space.digits[1] >= LEAKY_DIGITS else _QUICK_SAMPLES for suite in some]
+            suites = [s if s.expressions else replace(s, samples=count) for s, count in zip(some, few, strict=True)]
+        return tuple(Asked(suite, way) for suite in suites for way in ways(suite))
 
 
 def records_of(name: str) -> str:

@@ -66,21 +66,16 @@ class Results:
     def overtrained(self, variant: str) -> Trained | None:
         return self.trained.get(overtrained_name(variant))
 
-    def chosen(self, name: str) -> dict[str, int]:
-        """The best seed of a training run for each aim; empty where not every run has been validated."""
-        trained = self.trained.get(name)
-        return choose(trained.validation, trained.seeds) if trained else {}
-
     def standing_for(self, variant: str) -> Run | None:
         """The run of a variant that is compared, drawn and shipped; None while its runs are not validated.
 
         Where the paper shows a variant for something, this is the best run for that, overtrained if it has been
         measured so. Of any other variant it is the best for both aims together.
         """
-        chosen, further = self.chosen(variant), self.overtrained(variant)
-        if not chosen:
+        standard, further = self.trained.get(variant), self.overtrained(variant)
+        chosen = choose(standard.validation, standard.seeds) if standard else {}
+        if standard is None or not chosen:
             return None
-        standard = self.trained[variant]
         if variant not in OVERTRAINED:
             return Run(standard, best(standard.validation))
         seed = chosen[OVERTRAINED[variant]]
@@ -104,16 +99,13 @@ class Results:
 
 def load_results(folder: Path) -> Results:
     names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED)]
-    return Results(folder, {name: _load(folder, name) for name in names if (folder / name / "config.json").exists()})
-
-
-def _load(folder: Path, name: str) -> Trained:
-    config, seeds = read_setup(folder / name)
-    validation, records = (
-        [record for record in _last(folder / path) if record.seed in seeds]
-        for path in (f"{name}/validation.jsonl", f"records/{name}.jsonl")
-    )
-    return Trained(folder / name, config, read_steps(folder / name), validation, records)
+    trained = {}
+    for place in (folder / name for name in names if (folder / name / "config.json").exists()):
+        config, seeds = read_setup(place)
+        files = place / "validation.jsonl", folder / "records" / f"{place.name}.jsonl"
+        records = ([record for record in _last(path) if record.seed in seeds] for path in files)
+        trained[place.name] = Trained(place, config, read_steps(place), *records)
+    return Results(folder, trained)
 
 
 def _last(path: Path) -> list[Record]:

@@ -94,24 +94,17 @@ def run_by(
         done, _ = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
             job = running.pop(future)
-            _raise_error(future)
+            if error := future.exception():
+                cause = getattr(error, "cause", error)  # Ray's own errors have one: the job's, as it was raised there
+                if type(cause).__module__.split(".")[0] == "ray":
+                    raise WorkersError(f"a job could not be done: {cause}") from None
+                raise cause
             note(f"{title(job)}: done")
             for other in [other for other, what in waiting.items() if what.endswith(f" {job.training.name}")]:
                 look(other)
     for job in waiting:
         note(f"{title(job)} is left out: it waits for {job.state(folder).waits_for}")
     return list(waiting)
-
-
-def _raise_error(future: "Future[None]") -> None:
-    """An error of the job itself as it was raised where it was done."""
-    error = future.exception()
-    if error is None:
-        return
-    cause = getattr(error, "cause", error)  # Ray's own errors have one
-    if type(cause).__module__.split(".")[0] == "ray":
-        raise WorkersError(f"a job could not be done: {cause}") from None
-    raise cause
 
 
 def do_job(
