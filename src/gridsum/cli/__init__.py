@@ -78,8 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, RuntimeError, MemoryError, OverflowError) as error:
         if _out_of_memory(error):
             return _complain("there is not enough memory for this; ask for less at once", FAILED)
-        if not for_users(error):
-            raise
+        if type(error).__module__.split(".")[0] != "gridsum":
+            raise  # the errors that gridsum defines are written for users; any other is a bug and keeps its traceback
         return _complain(str(error), USAGE if isinstance(error, ValueError) else FAILED)
 
 
@@ -127,11 +127,6 @@ def keep_freed_memory_for_a_while() -> None:
     page is cleared and mapped again at the next training step. Elsewhere see `gridsum.training.process`.
     """
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")
-
-
-def for_users(error: Exception) -> bool:
-    """The errors that gridsum defines are written for users; any other is a bug and keeps its traceback."""
-    return type(error).__module__.split(".")[0] == "gridsum"
 
 
 _NO_MEMORY = re.compile(

@@ -8,7 +8,7 @@ examples:
 """
 
 from gridsum.cli.options import Options, Parser, add_device, add_rules, samples
-from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell, terminal_width
+from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell
 from gridsum.io.names import DEFAULT_MODEL
 
 # These stand here too, to be told without torch.
@@ -61,14 +61,13 @@ def run(options: Options) -> None:
     if options.out is not None:
         check_writable(options.out)
     from gridsum.api.scores import evaluate
-    from gridsum.evaluation.rendering import to_text
 
     how = {name: getattr(options, name) for name in ("halting", "placement", "grids", "device", "out")}
     with kept_if_stopped(lambda: f"; what was done is kept in {options.out}" if options.out else ""):
         scores = evaluate(
             options.model or [DEFAULT_MODEL], options.suite or "comparison", options.samples, options.seed, **how
         )
-    print_text(to_text(scores.table, terminal_width()))
+    print_text(str(scores))
     count = f"{len(scores)} record{'' if len(scores) == 1 else 's'}"
     kept = f"added {count} to {options.out}" if options.out else "nothing was kept; add --out FILE to keep the records"
     tell(f"gridsum: {kept}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gridsum.cli.options import Options, Parser
 from gridsum.cli.output import tell
+from gridsum.io.disk import write_atomically
 from gridsum.io.names import DEFAULT_MODEL, INSIDE_MODEL
 
 
@@ -30,8 +31,6 @@ def run(options: Options) -> None:
     networks = [model.runs for model in models if isinstance(model, PaperModel)]
     files = site(networks)
     for name, content in files.items():
-        path = place / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        write_atomically(place / name, content)
     size = sum(map(len, files.values()))
     tell(f"gridsum: wrote {len(files)} files ({size / 1e6:.1f} MB) to {place}; open {place / 'index.html'}")

@@ -22,6 +22,7 @@ RIGHT = "✓"
 _LONGEST_ANSWER = 24
 ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
 _MEASURES: tuple[Measure, ...] = ("char", "seq")
+_BESIDE_THE_PAPER = ("char", "paper", "seq", "paper")
 
 
 def accuracy_text(value: float) -> str:
@@ -49,6 +50,8 @@ class Row(NamedTuple):
 
 Cells = dict[Row, dict[str, Record]]
 """Records by line and suite."""
+_Texts = Callable[[Row, str], Sequence[str]]
+"""What a line says of a suite."""
 
 
 def arrange(records: Iterable[Record], suites: Collection[str]) -> Cells:
@@ -128,14 +131,14 @@ def _about_scores(cells: Cells) -> str:
 
 
 def _suite_by_suite(
-    names: Iterable[str], rows: Iterable[Row], labels: Sequence[str], cells: Callable[[Row, str], Sequence[str]]
-) -> tuple[tuple[str, ...], ...]:
+    title: str, caption: str, columns: Sequence[str], names: Iterable[str], rows: Collection[Row], cells: _Texts
+) -> Table:
     """A line for each suite and row that has cells. A suite is named in its first line alone."""
-    lines = []
+    labels, lines = labels_of(rows), list[tuple[str, ...]]()
     for name in names:
         found = [(*marks_of(row, labels), *texts) for row in rows if (texts := cells(row, name))]
         lines += [("" if number else name, *line) for number, line in enumerate(found)]
-    return tuple(lines)
+    return Table(title, caption, ("suite", *labels, *columns), tuple(lines))
 
 
 def _against_paper(
@@ -155,13 +158,11 @@ def _against_paper(
                 texts.append(NOTHING if known is None else accuracy_text(getattr(known, measure)))
             return texts
 
-        labels = labels_of(cells)
         caption = (
             f"{_about_scores(cells)} The paper's numbers are of its best overtrained {' and '.join(published)}, and "
             f"print [0.99, 1) as 0.99. Models that the paper does not have stand beside its {first}."
         )
-        header = ("suite", *labels, "char", "paper", "seq", "paper")
-        return Table(title, caption, header, _suite_by_suite(names, cells, labels, scores))
+        return _suite_by_suite(title, caption, _BESIDE_THE_PAPER, names, cells, scores)
 
     return table
 
@@ -180,14 +181,12 @@ def _ablation(records: list[Record]) -> Table:
             texts.append(NOTHING if known is None else spread_text(getattr(known, measure)))
         return texts
 
-    labels = labels_of(groups)
     caption = (
         f"{_conditions(cells)} Mean ± sd (best) over n training seeds; the sd is the sample's (n − 1), a single seed "
         f"has none; the paper's are over 10 seeds. {ROUNDING}"
     )
-    header = ("suite", *labels, "n", "char", "paper", "seq", "paper")
-    lines = _suite_by_suite(names, groups, labels, spreads)
-    return Table("Variants over training seeds (Table VI)", caption, header, lines)
+    title = "Variants over training seeds (Table VI)"
+    return _suite_by_suite(title, caption, ("n", *_BESIDE_THE_PAPER), names, groups, spreads)
 
 
 def spread(values: list[float]) -> paper.Spread:
@@ -243,10 +242,8 @@ def _everything(records: list[Record]) -> Table:
         most = "" if record.steps_max is None or record.steps_mean is None else f" ({record.steps_max})"
         return [str(record.samples), *(score_text(record, measure) for measure in _MEASURES), steps + most]
 
-    labels = labels_of(cells)
-    header = ("suite", *labels, "samples", "char", "seq", "steps")
     caption = f"{_about_scores(cells)} Steps: mean (most)."
-    return Table("Scores", caption, header, _suite_by_suite(names, cells, labels, scores))
+    return _suite_by_suite("Scores", caption, ("samples", *_MEASURES, "steps"), names, cells, scores)
 
 
 TABLES: dict[str, Callable[[list[Record]], Table]] = {

@@ -72,13 +72,9 @@ class Alphabet:
 
     def write(self, number: int) -> str:
         """A number in this alphabet's digits."""
-        if self.base == 10:
-            return str(number)
-        digits = []
-        while number or not digits:
-            number, digit = divmod(number, self.base)
-            digits.append(LETTERS[digit])
-        return "".join(reversed(digits))
+        import numpy as np
+
+        return str(number) if self.base == 10 else np.base_repr(number, self.base).lower()
 
     def __str__(self) -> str:
         """The digits in words: 0-9, or 0-9 a-f."""
