@@ -38,14 +38,6 @@ def test_the_json_of_a_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert "no finite table describes it" in capsys.readouterr().err
 
 
-def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["export", "exact", "--to", "onxx", "--out", str(tmp_path)]) == 2
-    assert "did you mean 'onnx'" in capsys.readouterr().err
-    (tmp_path / "file").write_text("")
-    assert main(["export", "exact", "--to", "hf", "--out", str(tmp_path / "file")]) == 2
-    assert "is a file; name a folder" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["base", "fixedTime", "exact"])
 def test_graphs_compute_what_torch_does(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from gridsum.model.store import load
-from gridsum.page.site import site
+from gridsum.cli import main
 from tests.browser import DESKTOP, PHONE, Visit, visiting
 
 _LOAD = """
@@ -27,17 +26,10 @@ Node = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
-def site_files() -> dict[str, bytes]:
-    return site([load("base")])
-
-
-@pytest.fixture(scope="session")
-def folder(site_files: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page in a folder, as `gridsum page` writes it."""
-    folder = tmp_path_factory.mktemp("site")
-    for name, content in site_files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page, as `gridsum page` writes it."""
+    folder = tmp_path_factory.mktemp("site") / "deep" / "site"
+    assert main(["page", "--out", str(folder)]) == 0
     return folder
 
 

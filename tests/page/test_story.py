@@ -14,6 +14,7 @@ from gridsum.automaton.files import read_rule
 from gridsum.automaton.proof import prove
 from gridsum.automaton.run import frames as frames_of
 from gridsum.automaton.solve import solve as solve_by_rule
+from gridsum.cli import main
 from gridsum.evaluation.solving import solve
 from gridsum.io.names import EXACT_STORY
 from gridsum.io.version import __version__
@@ -39,16 +40,24 @@ def step_name(page: Page) -> Locator:
     return page.locator("#hero .step-name")
 
 
-def test_it_is_small(site_files: dict[str, bytes]):
+def test_it_is_small(folder: Path):
     later = re.compile(r"models/|rules/|training\.js|preview\.png|words/(?!en)")
-    page = {name: content for name, content in site_files.items() if not later.match(name)}
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    page = {name: content for name, content in files.items() if not later.match(name)}
     assert sum(map(len, page.values())) <= 250_000
-    assert len(site_files["models/base.js"]) < 1_000_000
-    assert len(site_files.get("training.js", b"")) <= 250_000
+    assert 1000 < len(files["models/base.js"]) < 1_000_000
+    assert 1000 < len(files["training.js"]) <= 250_000
+    assert "docs.html" not in files
     for name, content in page.items():
         if name.endswith((".html", ".css", ".js")):
             assert not re.search(rb"src=\"(https?:)?//|<link[^>]*https?:|@import|url\(", content), name
         assert content.count(b"\n") <= 400
+
+
+def test_exact_alone_has_no_network_to_race(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["page", "--out", str(tmp_path), "--model", "exact"]) == 0
+    assert capsys.readouterr().err.endswith(f"open {tmp_path / 'index.html'}\n")
+    assert not (tmp_path / "models").exists()
 
 
 @pytest.mark.parametrize(("scheme", "viewport"), [("light", DESKTOP), ("dark", PHONE)])

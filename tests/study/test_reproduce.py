@@ -81,33 +81,6 @@ def test_a_job_at_a_time(reproduce: Reproduce, tmp_path: Path):
     assert "Missing are: measure SASA." in (tmp_path / "results.md").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--only", "repot"], "did you mean 'report'?"),
-        (["--variants", "nogroups"], "did you mean 'noGroups'?"),
-        (["--variants", "dngp"], "did you mean 'dngpu'?"),
-        (["--setting", "txt", "--out", "out"], "did you mean 'text'?"),
-        (["--setting", "text"], "add --out out/text"),
-        (["--seeds", "9-0"], "write it as 0-9"),
-        (["--time-limit", "0"], "not a whole number from 1"),
-        (["--out", str(ROOT / "README.md")], "--out takes a folder"),
-        (["--only", "report", "--out", "nowhere", "--report", "page.md"], "no training run in nowhere yet"),
-        (["--only", "report", "--report", str(ROOT / "docs")], "is a folder; name a file in it"),
-        (["--dryrun"], "did you mean --dry-run?"),
-    ],
-)
-def test_mistakes_are_explained(
-    arguments: list[str], said: str, reproduce: Reproduce, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
-    status, out, err = reproduce(*arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("gridsum: error: ")
-    assert said in err
-    assert not list(tmp_path.iterdir())
-
-
 def test_another_reproductions_folder_is_refused(reproduce: Reproduce, quick: Path):
     status, _, err = reproduce("--out", str(quick), "--seeds", "0,1")
     assert status == 2

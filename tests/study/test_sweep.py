@@ -43,20 +43,3 @@ def test_a_sweep_of_exact_tells_what_is_proved(tmp_path: Path, capsys: pytest.Ca
     assert main([*command, *as_options(TINY_EXACT | consolidated)]) == 0
     shown = capsys.readouterr().out
     assert [line.endswith("done, 0 of 1 proved") for line in shown.splitlines() if "bits=" in line] == [True] * 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "the following arguments are required: --grid"),
-        (["--grid", "model.heads=8", "--on", "processes:0"], "write processes:4 for four"),
-        (
-            ["--grid", "model.heads=8", "--on", "process:4x"],
-            "unknown workers 'process:4x'; there are processes:4,",
-        ),
-    ],
-)
-def test_mistakes_are_explained(arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["sweep", "--out", str(tmp_path / "s"), *arguments]) == 2
-    assert said in capsys.readouterr().err
-    assert not (tmp_path / "s").exists()
