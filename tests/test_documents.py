@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,14 @@ def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             monkeypatch.setattr(place, name, dict(getattr(place, name)))
     exec(compile(code, "document", "exec"), {})
     tasks.find.cache_clear()
+
+
+def names_of(words: str) -> dict[str, Any]:
+    """What the block of Python that has these words makes, run here."""
+    (code,) = (str(block.values[0]) for block in _IN_PYTHON if words in str(block.values[0]))
+    made: dict[str, Any] = {}
+    exec(code, made)
+    return made
 
 
 def test_the_slurm_job_of_research_md_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -109,9 +118,8 @@ def test_commands_of_the_documents_run(
     others = importlib.metadata.entry_points
     offered = lambda **chosen: [_Nim()] if chosen == {"group": "gridsum.tasks"} else others(**chosen)  # noqa: E731
     monkeypatch.setattr(importlib.metadata, "entry_points", offered)
-    for param in _IN_PYTHON:
-        if name == "research.md" and "mine.jsonl" in str(param.values[0]):
-            exec(str(param.values[0]), {})  # which makes what the commands read
+    if name == "research.md":
+        names_of("mine.jsonl")  # which makes what the commands read
     for command in commands(ROOT / "docs" / name):
         if command[0] == "reproduce":
             continue  # a campaign of hours, with tests of its own
@@ -128,6 +136,4 @@ class _Nim:
     name = "nim"
 
     def load(self) -> object:
-        found: dict[str, object] = {}
-        exec(next(code.values[0] for code in _IN_PYTHON if "class Nim" in str(code.values[0])), found)  # type: ignore[arg-type]
-        return found["Nim"]
+        return names_of("class Nim")["Nim"]

@@ -1,7 +1,5 @@
 """The way from a trained run to a proof, in other bases than ten: nothing on it knows how many digits there are."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,6 @@ from tests.automaton.test_consolidate import TableRule
 from tests.oracles.column_addition import by_columns, changed
 
 LOOK = ConsolidationConfig(problems=12_000)
-RECORDS = Path(__file__).parents[2] / "benchmarks" / "records"
 
 
 def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTable:

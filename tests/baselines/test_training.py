@@ -26,7 +26,6 @@ from gridsum.training.optimiser import AdamW
 from tests.oracles.records import make_record
 
 CPU = torch.device("cpu")
-ROOT = Path(__file__).parent.parent.parent
 SMALL = {
     "s2g-cnn": {"network.width": 16, "network.layers": 1, "network.blocks": 1, "network.columns": 4},
     "dngpu": {"network.maps": 24, "network.dropout": 0.0},

@@ -1,66 +1,30 @@
 """What is added from outside the package is trained, measured and loaded as what comes with it."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import torch
-from torch import Tensor, nn
 
 import gridsum
-from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
-from gridsum.baselines.layers import one_hot
-from gridsum.baselines.layout import tape_of
+from gridsum.baselines.baseline import Baseline
 from gridsum.cli import main
 from gridsum.config import registry
-from gridsum.config.paper import ConfigError, described
-from gridsum.data.problems import Batch, Space
-from gridsum.data.streams import Stream
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The network."""
-
-    width: int = described(8, "Features.")
-
-
-class Copier(BaselineNetwork):
-    """Reads each place of the tape by itself."""
-
-    def __init__(self, config: BaselineConfig) -> None:
-        super().__init__(config)
-        self.layers = nn.Sequential(nn.Linear(self.symbols, config.network.width), nn.ReLU())
-        self.output = nn.Linear(config.network.width, self.symbols)
-
-    def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:  # noqa: ARG002
-        tape, _ = tape_of(batch)
-        targets = batch.targets_for(tape.shape[-1]).flip(-1)
-        return Problem({"tape": tape}, targets, torch.ones_like(targets).float())
-
-    def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
-        logits = self.output(self.layers(one_hot(inputs["tape"], self.symbols)))
-        return Read(logits, logits.new_zeros(()), logits.new_ones(()))
-
-    def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
-        return predicted.flip(-1)
-
-
-BRIEF = Setting(("order",), schedule(4, 8, 1e-2, every=2))
-COPIER = Baseline("copier", "Copier", "a test", Copier, native=BRIEF, matched=BRIEF, shape=Shape)
+from gridsum.config.paper import ConfigError
+from tests.test_documents import names_of
 
 
 def test_a_baseline_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """That of docs/research.md."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_registered", {})
-    registry.register(COPIER)
+    shown = names_of("class Copier")
     with pytest.raises(ConfigError, match="comes with gridsum"):
-        registry.register(Baseline("exact", "", "", Copier, BRIEF, BRIEF))
-    assert main(["train", "--variant", "copier", "--network.width", "4", "--seeds", "0,3", "--out", str(tmp_path)]) == 0
-    scores = gridsum.evaluate(tmp_path, "2x1", samples=8)
-    assert [(score.variant, score.seed, score.given) for score in scores] == [
-        ("copier/matched", 0, "order"), ("copier/matched", 3, "order")
-    ]  # fmt: skip
+        registry.register(Baseline("exact", "", "", shown["Copier"], shown["brief"], shown["brief"]))
+    assert main(["train", "--variant", "copier", "--training.batch", "4", "--seeds", "0,3", "--out", "run"]) == 0
+    scores = gridsum.evaluate("run", "2x1", samples=8)
+    assert [(score.variant, score.seed, score.given, score.problems_seen) for score in scores] == [
+        ("copier/matched", seed, "nothing", 16) for seed in (0, 3)
+    ]
     assert "gridsum evaluate" in capsys.readouterr().err
     monkeypatch.setattr(registry, "_registered", {})
     with pytest.raises(ValueError, match="unknown variant 'copier'"):
-        gridsum.evaluate(tmp_path, "2x1", samples=8)
+        gridsum.evaluate("run", "2x1", samples=8)
