@@ -1,9 +1,8 @@
 """The way from a trained run to a proof, in other bases than ten: nothing on it knows how many digits there are."""
 
-import numpy as np
 import pytest
 
-from gridsum.automaton import minimise, observe, repair, targets
+from gridsum.automaton.consolidate import draw
 from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
 from gridsum.config.exact import ConsolidationConfig
@@ -14,14 +13,13 @@ from tests.oracles.column_addition import by_columns, changed
 LOOK = ConsolidationConfig(problems=12_000)
 
 
-def consolidated(table: RuleTable, look: ConsolidationConfig = LOOK) -> RuleTable:
+def consolidated(table: RuleTable) -> RuleTable:
     """What a run that is this table would be taught; where any code will do, the table's own."""
-    rule = TableRule(table)
-    observed = observe.observe(rule, look, 0)  # type: ignore[arg-type]
-    shown = targets.target_table(minimise.minimise(observed, np.array(table.outputs), look.rare))
-    found, *_ = repair.repair(rule, shown, look, 0)  # type: ignore[arg-type]
-    assert found.states.tolist() == list(range(table.outside))
-    return rule.taught(found)
+    run = TableRule(table)
+    _, learnt = draw(run, LOOK, 0, lambda _: None)  # type: ignore[arg-type]
+    assert learnt is not None
+    assert learnt.states.tolist() == list(range(table.outside))
+    return run.taught(learnt)
 
 
 @pytest.mark.parametrize("name", ["add:base=2", "add:base=3", "add:base=5"])

@@ -2,23 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
-from gridsum.evaluation.records import append, read
+from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import find
 from gridsum.io.names import MODELS
 from gridsum.io.version import source_commit
 from gridsum.model.store import load
 from tests.cli.conftest import Command
-
-
-@pytest.fixture(scope="module")
-def records(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("records") / "records.jsonl"
-    for suite in (*find("2x3"), *find("examples")):
-        append(path, evaluate(PaperSubject(load(str(trained))), suite, samples=4))
-    return path
 
 
 def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trained: Path, tmp_path: Path):
@@ -36,15 +26,12 @@ def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trai
     assert "Halting median" in printed
     assert f"gridsum: added 4 records to {out}" in err
     assert f"{trained} on 2x3: 70 of 70 problems" in err
-
-
-def test_a_table_is_printed_as_text_and_as_markdown(command: Command, records: Path):
     for form, mark in {"text": "Scores\n", "markdown": "| suite"}.items():
-        status, out, err = command("table", "scores", "--records", str(records), "--format", form)
+        status, printed, err = command("table", "scores", "--records", str(out), "--format", form)
         assert (status, err) == (0, "")
-        assert mark in out
-    status, out, err = command("table", "comparison", "--records", str(records))
-    assert (status, out) == (2, "")
+        assert mark in printed
+    status, printed, err = command("table", "comparison", "--records", str(out))
+    assert (status, printed) == (2, "")
     assert "evaluate them first" in err
 
 

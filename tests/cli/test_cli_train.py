@@ -9,7 +9,6 @@ import pytest
 from gridsum.cli import main
 from gridsum.io.signals import Stopped, stoppable
 from gridsum.training.folders import load_checkpoint, read_metrics
-from gridsum.training.loop import news
 from tests.children import stopped
 from tests.cli.conftest import TINY_OPTIONS, Command
 from tests.faults.trainings import outcome
@@ -61,14 +60,6 @@ def test_a_setting_and_overrides_reach_the_run(command: Command, tmp_path: Path)
     assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("batch", "expected")
     assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 2), "what is overridden counts last"
     assert f"gridsum solve 523+102 --model {folder}/seed-5" in err
-
-
-def test_the_news_of_an_epoch_are_of_the_sound_runs():
-    means = {"total": (1.0, 2.0, 9.0), "accuracy": (0.5, 0.7, 0.0), "steps": (4.0, 6.0, 40.0)}
-    told = "loss 1.500 (best 1.000, worst 2.000), accuracy 0.600, steps 5.0, 1 of 3 runs set aside"
-    assert news(means, [True, True, False]) == told
-    assert news(means, [True, False, False]) == "loss 1.000, accuracy 0.500, steps 4.0, 2 of 3 runs set aside"
-    assert news(means, [False, False, False]) == "every run has diverged"
 
 
 def test_a_training_is_shown(trained: Path, command: Command):

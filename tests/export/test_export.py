@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import gridsum
+from gridsum.api.models import ModelError
 from gridsum.cli import main
 from gridsum.exporting import graphs
 from gridsum.exporting.graphs import ExportError, compare, write_graphs
@@ -32,8 +33,12 @@ def test_a_hub_folder_loads_again(name: str, tmp_path: Path):
 
 def test_the_json_of_a_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["export", "exact", "--to", "json", "--out", str(tmp_path / "rule.json")]) == 0
-    table = gridsum.load(tmp_path / "rule.json").table  # type: ignore[attr-defined]
-    assert np.array_equal(table.steps, gridsum.load("exact").table.steps)  # type: ignore[attr-defined]
+    model = gridsum.load(tmp_path / "rule.json")
+    assert np.array_equal(model.table.steps, gridsum.load("exact").table.steps)  # type: ignore[attr-defined]
+    assert model.solve("58+67") == "125"
+    assert model.trace("58+67").text == gridsum.trace("58+67").text
+    with pytest.raises(ModelError, match="a rule without its network"):
+        model.solve("58+67", network=True)
     assert main(["export", "base", "--to", "json", "--out", str(tmp_path / "none.json")]) == 2
     assert "no finite table describes it" in capsys.readouterr().err
 

@@ -7,7 +7,6 @@ say when they are called one by one.
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -24,11 +23,9 @@ from gridsum.model.cells import Packed, Whole, cells_of
 from gridsum.model.paper import LocalAttention
 from gridsum.model.rollout import Network, Start, form_of, unroll
 from gridsum.model.rule import RuleNetwork
-from gridsum.model.runs import as_written, flatten
-from gridsum.objective.paper import cost
+from gridsum.model.runs import as_written
 from gridsum.ops.grids import GridSize
-from gridsum.training.gradients import EagerGradients, draw, part_gradient
-from gridsum.training.optimiser import AdamW
+from gridsum.training.gradients import EagerGradients, part_gradient
 from tests.model.test_rule import vectors_of
 from tests.oracles.sizes import SMALL_RULE
 from tests.training.test_gradients import tiny
@@ -220,26 +217,6 @@ def test_a_model_answers_and_traces_as_its_step_says(way):
         assert len(trace.grids) > 1
         assert not trace.grids[1:].any()
     assert model.solve("58+67").answer == "125"
-
-
-def test_three_steps_of_training_with_another_step_are_autograd_s():
-    """Gradients of a fleet whose step was changed, against a loop over its modules and the loss."""
-    config = tiny("fixedTime", **{"model.dropout": 0.0})
-    network = Network(config.model, SEEDS).double()
-    gradients, optimiser = EagerGradients(network, config, SEEDS), AdamW(network, config.training)
-    with class_set(network, "step", altered):
-        for number in range(3):
-            found, total = gradients(number).gradient, torch.zeros(())
-            for group in range(2):
-                drawn = draw(config, Stream.of_seeds(SEEDS).fold(number), group)
-                grid = network.place(drawn.symbols, drawn.size)
-                for _ in range(config.model.fixed_steps):
-                    grid = network.step(grid, drawn.size)
-                readout = network(drawn.symbols, drawn.size, form="plain")
-                readout = replace(readout, logits=network.read(grid[:, :, 0])[None])
-                total = total + cost(readout, drawn.targets, config.objective, drawn.columns).total.sum() / 2
-            torch.testing.assert_close(found, flatten(torch.autograd.grad(total, list(network.parameters()))))
-            optimiser.update(found, torch.tensor(0.01, dtype=torch.float64), torch.ones(2, dtype=torch.bool))
 
 
 # The network of bits

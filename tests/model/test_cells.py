@@ -41,6 +41,8 @@ def test_cells_in_a_line_step_as_whole_grids_do(sizes, many, seed):
     )
     bits, grid = (bits * inside).requires_grad_(), (grid * inside).requires_grad_()
     whole, packed, found = Whole(network, inside), Packed(network, inside), []
+    assert packed.order.shape[1] == inside.sum((1, 2, 3, 4)).max(), "as many as the run with the most"
+    assert torch.equal(packed.top_rows(packed.take(grid)), grid[:, :, 0])
     for cells in (whole, packed):
         cell, query = network.meet(cells.take(grid))
         z = cells.step(cell, query, cells.take(bits)) * cells.inside
@@ -49,19 +51,6 @@ def test_cells_in_a_line_step_as_whole_grids_do(sizes, many, seed):
         found.append([z, *torch.autograd.grad((z * cells.take(weight)).sum(), inputs)])
     found[0][0] = packed.take(found[0][0]) * packed.inside
     torch.testing.assert_close(*found)
-
-
-def test_every_cell_has_its_place():
-    network = RuleNetwork(SMALL_RULE, [0, 1])
-    inside = inside_of([[(2, 3), (4, 5)], [(1, 1), (3, 2)]], torch.float32)
-    cells = Packed(network, inside)
-    assert cells.inside.sum((1, 2)).tolist() == [26, 7]
-    assert cells.order.shape == (2, 26), "as many as the run with the most"
-    grids = torch.arange(2.0 * 2 * 4 * 5).view(2, 2, 4, 5, 1) + 1
-    shown = cells.take(grids) * cells.inside
-    assert torch.equal(shown[0], grids[0][inside[0] > 0][:, None])
-    assert torch.equal(shown[1, :7], grids[1][inside[1] > 0][:, None])
-    assert torch.equal(cells.top_rows(shown), (grids * inside)[:, :, 0])
 
 
 @pytest.mark.parametrize("config", [TINY, OWN], ids=["three", "own"])

@@ -154,8 +154,10 @@ def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeyp
     (warning,) = told.warnings
     assert "seed 3" in warning
     assert "epoch 1" in warning
-    assert all("1 of 2 runs set aside" in news for news in told.epochs)
     assert read_metrics(tmp_path / "run", 3) == []
+    for news, line in zip(told.epochs, read_metrics(tmp_path / "run", 4), strict=True):
+        means = f"loss {line['total']:.3f}, accuracy {line['accuracy']:.3f}, steps {line['steps']:.1f}"
+        assert f"{means}, 1 of 2 runs set aside" in news, "of the sound run alone"
     monkeypatch.undo()
     train(config, [4], tmp_path / "alone", CPU)
     assert_same_weights(tmp_path / "run", tmp_path / "alone", 4, but_for=1e-5)
@@ -164,8 +166,10 @@ def test_a_run_that_diverges_is_set_aside_and_the_others_go_on(tmp_path, monkeyp
 def test_when_every_run_has_diverged_training_stops_and_says_where(tmp_path, monkeypatch):
     taken = Fleet.train_step
     monkeypatch.setattr(Fleet, "train_step", lambda self, number: taken(self, number) * self.alive.fill_(False))
+    told = Told()
     with pytest.raises(UnsoundError, match="epoch 1"):
-        train(short(), [3], tmp_path, CPU)
+        train(short(), [3], tmp_path, CPU, shown=told)
+    assert told.epochs == ["epoch 1 of 4: every run has diverged"]
 
 
 def test_what_is_trained_is_never_overwritten_and_nothing_is_not_resumed(tmp_path):
