@@ -6,6 +6,7 @@ A child may be sent a signal at a chosen moment. However busy the machine is, th
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from io import FileIO, TextIOWrapper
@@ -117,6 +118,14 @@ def stopped(arguments: Sequence[str], number: signal.Signals, file: str, lines: 
         return command(*arguments)()
 
     return in_child(work)
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 250) -> None:
+    """By default as long as a test may take, however busy the machine is."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
 
 
 def as_new(*packages: str) -> None:

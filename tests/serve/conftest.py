@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -49,13 +48,6 @@ def get(port: int, path: str, **how: Any) -> httpx.Response:
 def solve(port: int, expression: object = "58+67", headers: dict[str, str] | None = None, **more: Any) -> Any:
     body = {"expression": expression, **more}
     return httpx.post(f"http://127.0.0.1:{port}/solve", json=body, headers=headers, timeout=600)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 250  # however busy the machine is
-    while not true():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")

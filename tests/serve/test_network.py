@@ -13,7 +13,8 @@ import pytest
 
 from gridsum.cli import serve as serving
 from gridsum.serve.workers import Workers
-from tests.serve.conftest import get, request, served, solve, wait_until
+from tests.children import wait_until
+from tests.serve.conftest import get, request, served, solve
 
 LONG = "9" * 99 + "+1"
 """Is not done together with others."""

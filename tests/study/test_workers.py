@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,28 +15,23 @@ import pytest
 
 from gridsum.cli import main
 from gridsum.config.fields import override
-from gridsum.io.disk import LockedError, locked
+from gridsum.io.disk import locked
 from gridsum.study.sweep import sweep_jobs
 from gridsum.study.workers import WorkersError, cluster, do_job, processes, run_by
 from gridsum.training.folders import append_metrics, create
-from tests.children import Beside
+from tests.children import Beside, wait_until
 from tests.faults.nodes import TINY, computed_again, kept_logs, killed_sweep, workers_in
 from tests.faults.trainings import PAPER, outcome
 
+PATIENCE = 600
+pytestmark = pytest.mark.timeout(3 * PATIENCE)  # each process loads torch again, however busy the machine is
 ENDLESS = override(PAPER, {"training.epochs": 10**6})
 RATES = {"training.learning_rate": [1e-3, 2e-3]}
 
 
-def wait_for_port(port: int) -> None:
-    end = time.monotonic() + 600  # however busy the machine is
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            assert time.monotonic() < end, "the cluster did not come up"
-            time.sleep(0.5)
-        else:
-            return
+def listens(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_who_trains_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -127,22 +121,11 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path):
 
     driver = Beside(drive)
     try:
-        end = time.monotonic() + 120
-        while not kept_logs(tmp_path):
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        wait_until(lambda: bool(kept_logs(tmp_path)), PATIENCE)
     finally:
-        driver.signal(signal.SIGKILL)
         driver.end()
-    place, end = tmp_path / "0", time.monotonic() + 60
-    while True:
-        try:
-            with locked(place):
-                break
-        except LockedError:
-            assert time.monotonic() < end, "it trains on as an orphan"
-            time.sleep(0.1)
-    assert list(place.glob("checkpoint*"))
+    wait_until(lambda: not workers_in(tmp_path), PATIENCE)  # else it trains on as an orphan
+    assert list(tmp_path.glob("0/checkpoint*"))
 
 
 def test_after_a_process_was_killed_the_same_command_goes_on(tmp_path: Path):
@@ -208,7 +191,7 @@ def test_a_cluster_that_runs_is_reached_by_either_address(tmp_path: Path, monkey
     command += f" --port {ports[0]} --ray-client-server-port {ports[1]} --temp-dir {tempfile.mkdtemp(dir='/tmp')}"
     with subprocess.Popen(command.split(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as head:
         try:
-            wait_for_port(ports[1])
+            wait_until(lambda: listens(ports[1]), PATIENCE)
             for name, address in (("client", f"ray://127.0.0.1:{ports[1]}"), ("driver", f"127.0.0.1:{ports[0]}")):
                 line = ["sweep", "--out", str(tmp_path / name), "--grid", "training.learning_rate=1e-3", *TINY]
                 told = subprocess.run(
