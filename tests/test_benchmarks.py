@@ -1,27 +1,13 @@
 """The scripts in `benchmarks/`: how `make bench-check` judges, and that the script of a training step runs."""
 
-import importlib.util
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
+from benchmarks import check, leakage, step
 from gridsum.model.store import load
 from gridsum.ops.placement.plain import NLP, NOP
-
-
-def script(name: str) -> Any:
-    found = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "benchmarks" / f"{name}.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
-
-
-check = script("check")
 
 
 def test_what_lies_above_its_bound_is_named():
@@ -39,7 +25,6 @@ def test_every_measure_has_a_bound():
 def test_a_training_step_is_measured_kept_and_profiled(tmp_path, monkeypatch, capsys):
     arguments = ["exact-small", "--runs", "1", "--steps", "1", "--device", "cpu", "--profile", "--json"]
     monkeypatch.setattr("sys.argv", ["step.py", *arguments, str(tmp_path / "step.json")])
-    step = script("step")
     monkeypatch.setattr(step, "WARM_UP", 1)
     step.main()
     printed = capsys.readouterr().out
@@ -51,7 +36,7 @@ def test_a_training_step_is_measured_kept_and_profiled(tmp_path, monkeypatch, ca
 
 def test_what_leaks_is_what_the_most_probable_action_does_not_get():
     model = load("base")
-    (found,) = script("leakage").leakage(model)
+    (found,) = leakage.leakage(model)
     actions = model.network.actions(torch.arange(1, 13)[None, None])[0, 0].detach().double()
     assert list(found["leak"]) == list("0123456789+=")
     assert list(found["leak"].values()) == pytest.approx((1 - actions.amax(1)).tolist(), abs=1e-6)

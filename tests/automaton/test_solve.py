@@ -8,7 +8,7 @@ import pytest
 
 from gridsum.automaton.construct import construct
 from gridsum.automaton.run import LARGE, size_of
-from gridsum.automaton.solve import TOGETHER, answer_lines, solve, solve_many
+from gridsum.automaton.solve import answer_lines, solve, solve_many
 from gridsum.automaton.table import RuleTable
 from gridsum.data.answers import Answer
 from gridsum.tasks import find
@@ -61,13 +61,6 @@ def test_placements_of_any_kind(actions: tuple[int, ...]):
     sums = drawn(table, 40)
     said = "".join(f"{answer}\n" for answer in check(table, sums))
     assert answer_lines(table, ["+".join(terms).encode() for terms in sums]) == said.encode()
-
-
-def test_more_than_are_worked_out_at_once():
-    table, numbers = column_addition(), range(TOGETHER + 5)
-    found = solve_many(table, [(str(number), str(7 * number)) for number in numbers])
-    assert [answer.answer for answer in found] == [str(8 * number) for number in numbers]
-    assert list(solve_many(table, [])) == []
 
 
 def test_grids_of_all_sizes_take_little_more_than_their_own_memory():

@@ -36,14 +36,6 @@ def test_changes_are_checked_together():
     assert override(Config(), one_term).task.grid(Space((1, 1), (1, 10)))[1] == 10
 
 
-def test_grids_have_the_rows_and_columns_of_the_formula_and_hold_the_result():
-    assert Config().task.grid(Space((1, 4), (1, 10))) == (5, 13)
-    assert override(Config(), {"task.spare_rows": 0, "task.spare_columns": 2}).task.grid(
-        Space((1, 4), (1, 10)), 3, 1
-    ) == (7, 13)
-    assert Config().task.grid(Space((2000, 2000), (2, 2))) == (2001, 6)
-
-
 def test_the_paper_s_numbers():
     config = Config()
     assert config.task.groups == (Space((1, 2), (1, 10)), Space((3, 4), (1, 10)))

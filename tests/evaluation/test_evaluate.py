@@ -13,19 +13,17 @@ from hypothesis import strategies as st
 
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
-from gridsum.data.problems import Space, batch_of
+from gridsum.data.problems import batch_of
 from gridsum.evaluation.evaluate import (
     PUBLISHED,
     Answers,
-    Asked,
     FunctionSubject,
     PaperSubject,
-    Subject,
     count,
     evaluate,
 )
 from gridsum.evaluation.records import RecordError, append, read
-from gridsum.evaluation.suites import EXAMPLES, Suite, find
+from gridsum.evaluation.suites import EXAMPLES, find
 from gridsum.io.version import __version__
 from gridsum.model.rollout import Network
 from gridsum.model.store import Model
@@ -62,42 +60,18 @@ def test_what_is_written_counts_as_symbols_do_from_the_units(answer: str, truth:
         assert found == [int(part.sum()) for part in symbols]
 
 
-class Half(Subject):
-    """Two runs: one that knows the answers, one that says nothing; neither has grids or steps."""
-
-    name, variant, seeds, task = "half", "own", (7, 8), find_task()
-
-    def answer(self, asked: Asked) -> Answers:
-        truths = asked.batch.targets
-        return Answers(torch.cat((truths, torch.zeros_like(truths))))
-
-    def fits(self, space: Space) -> bool:
-        return space.terms[1] < 5
-
-    def about(self, run: int) -> dict[str, Any]:
-        return {"given": "the answers" if run == 0 else "nothing"}
-
-
-def test_whatever_answers_can_be_measured() -> None:
-    heard: list[tuple[int, int]] = []
-    right, wrong = evaluate(Half(), Suite.parse("[1,4]x[1,10]"), 70, seed=3, report=lambda *done: heard.append(done))
-    assert heard == [(64, 70), (70, 70)]
-    assert (right.seed, right.seq, right.char, right.given) == (7, 1, 1, "the answers")
-    assert (wrong.seed, wrong.seq, wrong.char, wrong.given) == (8, 0, 0, "nothing")
-    assert (right.samples, right.steps_mean, right.batches) == (70, None, None)
-    assert evaluate(Half(), Suite.parse("5x5"), 8) == []
-
-
 def test_a_function_gets_the_problems_of_the_suite() -> None:
-    (suite,), add, seen = find("[1,4]x[1,10]"), find_task(), list[str]()
+    (suite,), add, seen, heard = find("[1,4]x[1,10]"), find_task(), list[str](), list[tuple[int, int]]()
 
     def solver(expression: str) -> str:
         seen.append(expression)
         return add.answer(add.parse(expression))
 
-    (record,) = evaluate(FunctionSubject("listener", solver), suite, 70, 4, commit="abc")
+    (record,) = evaluate(FunctionSubject("listener", solver), suite, 70, 4, "abc", lambda *done: heard.append(done))
+    assert heard == [(64, 70), (70, 70)]
     assert seen == suite.problems(0, 70, seed=4).expressions()
     assert (record.char, record.seq, record.samples, record.answers) == (1, 1, 70, None)
+    assert (record.steps_mean, record.batches) == (None, None)
     assert (record.model, record.variant, record.suite) == ("listener", "external", suite.name)
     assert (record.halting, record.placement, record.grids, record.seed) == ("–", "–", "–", None)
     assert (record.evaluation_seed, record.version, record.commit) == (4, __version__, "abc")

@@ -8,6 +8,7 @@ import torch
 
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
+from gridsum.data.problems import Space
 from gridsum.evaluation import solving
 from gridsum.evaluation.evaluate import PaperSubject, evaluate
 from gridsum.evaluation.solving import choose_placement, solve, solve_traced
@@ -57,7 +58,9 @@ def test_what_solving_delivers_is_what_is_measured():
 
 
 def test_grids_hold_the_result_and_are_the_smallest_of_training():
-    task = variant("base").task
+    task, spaces = variant("base").task, (Space((1, 4), (1, 10)), Space((2000, 2000), (2, 2)))
+    assert [task.grid(space) for space in spaces] == [(5, 13), (2001, 6)]
+    assert variant("base", "text").task.grid(spaces[0], 3, 1) == (7, 13)
     for asked, size in (((1, 7), (3, 10)), ((2, 7), (3, 10)), ((12, 7), (13, 10)), ((20_000, 7), (20_001, 12))):
         assert task.solving_grid(*asked) == size
     assert variant("base", "text").task.solving_grid(1, 7) == (2, 9)

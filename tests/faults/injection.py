@@ -17,15 +17,15 @@ KILLED, FAILED, UNTOLD = 137, 3, 4
 _OPERATIONS = ("open", "replace", "rename", "unlink", "remove", "mkdir", "rmdir", "fsync", "ftruncate", "write")
 
 
-_RAISED = {"full": errno.ENOSPC, "read-only": errno.EROFS}
+_RAISED = {"full": errno.ENOSPC, "once": errno.ENOSPC, "read-only": errno.EROFS}
 How = str | Callable[[], object]
 
 
 class Injector:
-    """Counts file operations of this process, and at number `at` does what is asked: kill, torn, full or read-only.
+    """Counts file operations of this process, and at number `at` does what is asked: kill, torn, full, once, read-only.
 
     `torn` lets a write reach the file in half before the kill; `full` and `read-only` raise what such disks do, from
-    then on. Whatever can be called is called, and the work goes on.
+    then on, and `once` what a full one does that has room again. What can be called is called, and the work goes on.
     """
 
     def __init__(self, at: int | None, how: How = "kill") -> None:
@@ -63,8 +63,9 @@ class Injector:
         if write is not None and self.how == "torn":
             write(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
         if self.how in _RAISED:
-            self.raised = _RAISED[self.how]
-            raise OSError(self.raised, os.strerror(self.raised))
+            error = _RAISED[self.how]
+            self.raised = 0 if self.how == "once" else error
+            raise OSError(error, os.strerror(error))
         os._exit(KILLED)
 
 

@@ -26,6 +26,7 @@ SECONDS = float(os.environ.get("FAULTS_SECONDS", "0"))
 LONG = SECONDS > 0
 FOLDERS: dict[str, Callable[[list[Scenario], Path], Tries]] = {
     "killed, disk full or read-only": lambda of, at: killed_at_every_operation(of, at, 1 if LONG else 67),
+    "disk full for a moment": lambda of, at: killed_at_every_operation(of, at, 1 if LONG else 9, ("once",)),
     "killed three times in a row": lambda of, at: killed_again_and_again(of, at, 300 if LONG else 2),
     "folder deleted or moved, lock removed": lambda of, at: taken_away(of[: 3 if LONG else 1], at, 1 if LONG else 14),
     "another version, clock set back": lambda of, at: elsewhere(of, at, 60 if LONG else 3),

@@ -10,10 +10,9 @@ from gridsum.config.fields import override
 from gridsum.model.cells import Packed, Whole
 from gridsum.model.rule import RuleNetwork
 from gridsum.training import discovery
-from gridsum.training.loop import Fleet
 from tests.model.test_rule import MANY
 from tests.oracles.sizes import SMALL_RULE
-from tests.training.test_discovery import OWN, TINY
+from tests.training.test_discovery import OWN, TINY, trained
 
 SIZES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 5)), min_size=2, max_size=2)
 
@@ -59,7 +58,5 @@ def test_training_is_the_same_by_either(config, monkeypatch):
     config, states = override(config, {"discovery.batch": 12}), []
     for kind in (Packed, Whole):
         monkeypatch.setattr(discovery, "cells_of", kind)
-        fleet = Fleet(config, (3, 8), torch.device("cpu"))
-        logged = torch.stack([fleet.train_step(number) for number in range(config.steps)])
-        states.append({"logged": logged, **{name: part.detach() for name, part in fleet.state().items()}})
+        states.append(trained(config, (3, 8)))
     torch.testing.assert_close(*states, rtol=1e-4, atol=1e-5)

@@ -101,19 +101,6 @@ def test_fixed_halting_takes_the_steps_it_was_trained_with():
     assert outcome.steps.tolist() == [[3]]
 
 
-@pytest.mark.parametrize(
-    ("name", "rule", "mend"),
-    [
-        ("base", "fixed", "'sampled' or 'median'"),
-        ("fixedTime", "median", "'fixed'"),
-        ("base", "often", "sampled"),
-    ],
-)
-def test_a_rule_that_a_network_cannot_follow_is_refused(name, rule, mend):
-    with pytest.raises(ValueError, match=mend):
-        infer(network(name), symbols("1+2"), SIZE, rule)
-
-
 @pytest.mark.parametrize("hard", [False, True])
 def test_a_trace_shows_the_computation_itself(hard):
     net = network("SASA", **{"model.heads": 4})

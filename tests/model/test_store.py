@@ -20,7 +20,6 @@ from gridsum.model.store import (
     facts,
     load,
     load_runs,
-    locate,
     save_run,
 )
 from tests.oracles.sizes import SMALLEST
@@ -62,13 +61,6 @@ def test_a_training_folder_means_all_its_seeds_in_order(tmp_path, config):
         save_run(tmp_path / f"seed-{seed}" / "weights.safetensors", Network(config.model, (seed,)), 0, config, seed)
     assert load(str(tmp_path)).seeds == (0, 9, 10)
     assert load(str(tmp_path / "seed-9")).seeds == (9,)
-
-
-def test_unknown_names_are_answered_with_what_exists(tmp_path):
-    with pytest.raises(StoreError, match="did you mean 'base'"):
-        locate("Bas")
-    with pytest.raises(StoreError, match="no weights"):
-        locate(str(tmp_path))
 
 
 def rewritten(path, changes=None, change=lambda tensors: tensors, of=None):

@@ -8,6 +8,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser, expect
 
+from benchmarks import slider
 from gridsum.automaton.files import read_rule
 from gridsum.automaton.rule import LearnedRule
 from gridsum.config.registry import find
@@ -18,7 +19,6 @@ from gridsum.training.folders import kept_weights, write_outcome
 from gridsum.training.loop import held_out_problems
 from tests.browser import visiting
 from tests.page.conftest import Node
-from tests.test_benchmarks import script as benchmark
 
 SMALL = {"rule.width": 32, "rule.hidden": 32, "discovery.keep_epochs": 30}
 
@@ -36,7 +36,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 def test_its_networks_step_as_torch_does(run: Path, node: Node, tmp_path: Path):
     """Weights are rounded on the page: bits that torch decides clearly are the same."""
-    (tmp_path / "training.js").write_text(benchmark("slider").training_script(run))
+    (tmp_path / "training.js").write_text(slider.training_script(run))
     rule = LearnedRule(load_runs("run", [run / WEIGHTS]).network)
     base, generator = rule.task.alphabet.base, torch.Generator().manual_seed(0)
     x = torch.randint(base + 2, (400,), generator=generator)

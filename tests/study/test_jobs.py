@@ -10,13 +10,10 @@ from gridsum.config.fields import override
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 from gridsum.evaluation.records import append, read
 from gridsum.evaluation.suites import COLLECTIONS
-from gridsum.io.disk import read_objects
-from gridsum.study.jobs import MACHINES, Measure, Train
+from gridsum.study.jobs import Measure
 from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, REPORTED, Reproduction
 from gridsum.training.folders import Checkpoint, FolderError, read_setup, save_checkpoint
-from tests.faults.trainings import outcome
 from tests.study.conftest import CPU, of_any_commit, quick_jobs
-from tests.training.test_loop import Told
 
 
 def test_the_whole_reproduction_is_found_done(quick: Path):
@@ -70,26 +67,6 @@ def test_overtraining_follows_the_standard_training(quick: Path):
     assert json.loads((quick / "base-overtrained" / "config.json").read_text())["start"]["moments"], (
         "the optimiser goes on"
     )
-
-
-def test_a_training_stopped_goes_on_to_the_same_weights(quick: Path, tmp_path: Path):
-    job = quick_jobs("SASA")["train", "SASA"]
-    assert isinstance(job, Train)
-
-    def stop(_: str) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        job.run(tmp_path, CPU, Told(stop))
-    assert job.state(tmp_path).done == 1
-    job.run(tmp_path, CPU)
-    assert job.state(tmp_path).finished
-    stretches = list(read_objects(tmp_path / "SASA" / MACHINES))
-    assert [(stretch["epochs"], stretch["precision"]) for stretch in stretches] == [([1, 1], "fp32"), ([2, 2], "fp32")]
-    found = outcome(tmp_path / "SASA")
-    assert "seed-1/weights.safetensors" in found
-    assert found.items() <= outcome(quick / "SASA").items()
-    assert not list(tmp_path.rglob("checkpoint*"))
 
 
 def test_a_run_that_lacks_a_record_is_measured_alone(copied: Path):

@@ -11,15 +11,18 @@ from benchmarks.ship import ShippingError, ship_exact
 from gridsum.automaton.files import read_rule, shipped_rule
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import Suite
+from gridsum.io.disk import read_objects
 from gridsum.model.store import SHIPPED
 from gridsum.study import reproduction, tables
+from gridsum.study.jobs import MACHINES
 from gridsum.study.reproduction import Reproduction, named
 from gridsum.study.results import load_results
 from gridsum.training.folders import create, read_setup, write_outcome
 from tests.children import as_new, in_child, stopped
 from tests.children import command as work_of
 from tests.cli.conftest import Command as Reproduce
-from tests.study.conftest import ROOT, of_any_commit, table_lines
+from tests.faults.trainings import outcome
+from tests.study.conftest import ROOT, of_any_commit, quick_jobs, table_lines
 
 
 @pytest.fixture
@@ -58,12 +61,17 @@ def test_killed_at_any_moment_it_ends_with_the_same(reproduce: Reproduce, quick:
         assert done.status == status, done.err
         assert ("what is done is kept; go on with: gridsum reproduce" in done.err) == (moment == log)
         assert moment.stat().st_size
+        assert quick_jobs("SASA")["train", "SASA"].state(tmp_path).done == (1 if moment == log else 2)
     assert reproduce(*arguments, "--only", "train", "validate", "measure").status == 0
     assert of_any_commit(records) == of_any_commit(quick / "records" / "SASA.jsonl")
     assert of_any_commit(validation) == of_any_commit(quick / "SASA" / "validation.jsonl")
-    for seed in (0, 1):
-        weights = Path("SASA") / f"seed-{seed}" / "weights.safetensors"
-        assert (tmp_path / weights).read_bytes() == (quick / weights).read_bytes()
+    found = outcome(tmp_path / "SASA")
+    assert found.pop("validation.jsonl")
+    assert "seed-1/weights.safetensors" in found
+    assert found.items() <= outcome(quick / "SASA").items()
+    assert not list(tmp_path.rglob("checkpoint*"))
+    stretches = list(read_objects(tmp_path / "SASA" / MACHINES))
+    assert [(stretch["epochs"], stretch["precision"]) for stretch in stretches] == [([1, 1], "fp32"), ([2, 2], "fp32")]
 
 
 def test_a_job_at_a_time(reproduce: Reproduce, tmp_path: Path):
@@ -165,7 +173,7 @@ def test_the_chosen_run_of_exact_is_measured_and_shipped(
     assert (place / "exact.safetensors").read_bytes() == (SHIPPED / "exact.safetensors").read_bytes()
 
 
-def test_baselines_are_measured_andof_any_commit(reproduce: Reproduce, tmp_path: Path):
+def test_baselines_are_measured_and_reported(reproduce: Reproduce, tmp_path: Path):
     asked = ["--variants", "s2g-cnn/native", "--quick", "--out", str(tmp_path), "--commit", "abc"]
     assert reproduce(*asked).status == 0
     records = read([tmp_path / "records" / "baselines.jsonl"])
