@@ -24,7 +24,8 @@ def test_a_step_of_ones_own_is_trained_saved_solved_traced_and_evaluated(variant
     assert isinstance(network.step, blur)
     assert form_of(network) == "plain"
     begun = Network(network.config, [1])
-    assert not torch.equal(network.step.weight, begun.get_parameter("step.weight")), "it was trained"
+    weights = (one.get_parameter("step.weight") for one in (network, begun))
+    assert not torch.equal(*weights), "it was trained"
     answer, trace = model.solve("12+3"), model.trace("12+3")
     assert trace.answer == answer
     assert len(trace.grids) == answer.steps + 1 == (4 if variant == "fixedTime" else len(trace.grids))
