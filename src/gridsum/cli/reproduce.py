@@ -19,7 +19,7 @@ examples:
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gridsum.cli import FAILED
 from gridsum.cli.options import Options, Parser, UsageError, add_jobs, go_on, seeds, whole_number
@@ -27,9 +27,6 @@ from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
 from gridsum.io.progress import progress
 from gridsum.io.version import source_commit
-
-if TYPE_CHECKING:
-    from gridsum.study.reproduction import Reproduction
 
 _STAGES = {
     "train": "the seeds of every variant, all seeds of a variant together",
@@ -95,31 +92,27 @@ def run(options: Options) -> int:
     device = pick_device(options.device)
     if options.check:
         return _check(options, device)
-    asked = _asked(options)
-    options.out = options.out or ("out/quick" if options.quick else "results")
     with kept_if_stopped(lambda: go_on(options)):
-        return _reproduce(options, asked, Path(options.out), device)
+        return _reproduce(options, device)
 
 
-def _asked(options: Options) -> "Reproduction":
-    from gridsum.study.reproduction import Reproduction, named
-
-    if options.setting is not None and options.out is None:
-        raise UsageError(f"results is for the default setting; add --out out/{options.setting}")
-    if options.out is not None and Path(options.out).is_file():
-        raise UsageError(f"{options.out} is a file; --out takes a folder")
-    numbers = options.seeds or tuple(range(2 if options.quick else 10))
-    variants = named(options.variants or PAPER_VARIANTS)
-    return Reproduction(variants, numbers, options.quick, options.setting, options.blocks)
-
-
-def _reproduce(options: Options, asked: "Reproduction", place: Path, device: Any) -> int:
+def _reproduce(options: Options, device: Any) -> int:
     from gridsum.study.jobs import plan
     from gridsum.study.pictures import draw_figures
     from gridsum.study.report import write_report
+    from gridsum.study.reproduction import Reproduction, named
     from gridsum.study.results import load_results
     from gridsum.study.workers import do_jobs
 
+    if options.setting is not None and options.out is None:
+        raise UsageError(f"results is for the default setting; add --out out/{options.setting}")
+    options.out = options.out or ("out/quick" if options.quick else "results")
+    place = Path(options.out)
+    if place.is_file():
+        raise UsageError(f"{place} is a file; --out takes a folder")
+    numbers = options.seeds or tuple(range(2 if options.quick else 10))
+    variants = named(options.variants or PAPER_VARIANTS)
+    asked = Reproduction(variants, numbers, options.quick, options.setting, options.blocks)
     wanted = options.only or _STAGES
     page = Path(options.report or ("docs/results.md" if asked.paper and not options.quick else place / "results.md"))
     if "report" in wanted:

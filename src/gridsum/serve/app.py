@@ -20,7 +20,7 @@ from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
 from gridsum.page.data import network_script
 from gridsum.page.site import PARTS, file_of, static_files
-from gridsum.serve.guard import Guard
+from gridsum.serve.guard import guarded
 from gridsum.serve.schemas import AnswerView, Health, ModelView, Problem, SumRequest
 from gridsum.serve.workers import Workers
 from gridsum.tasks import ExpressionError
@@ -46,7 +46,7 @@ def create_app(models: Sequence[Model], max_cells: int, max_waiting: int, host_n
         docs_url=None,  # FastAPI's own pages load their scripts from elsewhere
         redoc_url=None,
     )
-    app.add_middleware(Guard, most=2 * max_cells + 4096, host_names=host_names)  # with some room for spaces
+    app.add_middleware(guarded, most=2 * max_cells + 4096, host_names=host_names)  # with some room for spaces
     for kind in _STATUS:
         app.add_exception_handler(kind, _explain)
 

@@ -33,38 +33,33 @@ def knows(host: str, names: Sequence[str]) -> bool:
         return False
 
 
-class Guard:
+def guarded(app: ASGIApp, most: int, host_names: Sequence[str]) -> ASGIApp:
     """Refuses what may not be asked, and protects the page."""
 
-    def __init__(self, app: ASGIApp, most: int, host_names: Sequence[str]) -> None:
-        self._app, self._most, self._host_names = app, most, host_names
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def guarded(message: Message) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async def protected(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        await (self._refusal(scope, Headers(scope=scope)) or self._app)(scope, receive, guarded)
+        refused = _refused(scope, most, host_names) if scope["type"] == "http" else None
+        await (refused or app)(scope, receive, protected)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
-        """What is answered to a request that may not be made."""
-        address = len(scope["raw_path"]) + len(scope["query_string"])
-        if address + sum(len(name) + len(value) for name, value in headers.raw) > _HEAD:
-            return _refused(431, f"the headers and the address have more than {_HEAD:,} bytes", connection="close")
-        if not knows(headers.get("host", ""), self._host_names):
-            return _refused(421, "this server does not go by that name; start it with --host-name NAME")
-        if "transfer-encoding" in headers or int(headers.get("content-length", 0)) > self._most:
-            why = f"the request has more than {self._most:,} bytes, or does not say how many; ask for less at once"
-            return _refused(413, why, connection="close")
-        return None
+    return answer
 
 
-def _refused(status: int, why: str, **headers: str) -> ASGIApp:
-    return JSONResponse({"error": why}, status, headers)
+def _refused(scope: Scope, most: int, host_names: Sequence[str]) -> ASGIApp | None:
+    """What is answered to a request that may not be made."""
+    headers, address = Headers(scope=scope), len(scope["raw_path"]) + len(scope["query_string"])
+    close = {"connection": "close"}
+    if address + sum(len(name) + len(value) for name, value in headers.raw) > _HEAD:
+        why = f"the headers and the address have more than {_HEAD:,} bytes"
+        return JSONResponse({"error": why}, 431, close)
+    if not knows(headers.get("host", ""), host_names):
+        return JSONResponse({"error": "this server does not go by that name; start it with --host-name NAME"}, 421)
+    if "transfer-encoding" in headers or int(headers.get("content-length", 0)) > most:
+        why = f"the request has more than {most:,} bytes, or does not say how many; ask for less at once"
+        return JSONResponse({"error": why}, 413, close)
+    return None
