@@ -7,6 +7,7 @@ one table. Networks and functions get their problems from here, so that under on
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from zlib import crc32
 
 import torch
@@ -72,10 +73,8 @@ class Suite:
         for index in range(first // BATCH, -(-last // BATCH)):
             stream = Stream.of_seeds([seed], device).fold(crc32(self.name.encode())).fold(index)
             problems = min(BATCH, last - index * BATCH)  # a smaller batch is the beginning of a larger one
-            if self.family:
-                drawn.append(draw(self.family, self.space, problems, stream, task))
-            else:
-                drawn.append(sample(self.space, problems, stream, task=task))
+            make = partial(draw, self.family) if self.family else sample
+            drawn.append(make(self.space, problems, stream, task=task))
         left_out = first % BATCH
         symbols = torch.cat([batch.symbols for batch in drawn], 1)[:, left_out:]
         return Batch(symbols, torch.cat([batch.targets for batch in drawn], 1)[:, left_out:], task)

@@ -1,6 +1,5 @@
 """The letters of a task, and the numbers that a network knows them by."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -65,10 +64,6 @@ class Alphabet:
 
     def encode(self, text: str) -> list[int]:
         return [self._codes[letter] for letter in text]
-
-    def decode(self, codes: Iterable[int]) -> str:
-        """The letters of codes, PAD left out."""
-        return "".join(self.symbols[code] for code in codes if code != PAD)
 
     def write(self, number: int) -> str:
         """A number in this alphabet's digits."""

@@ -147,10 +147,6 @@ class Addition(Mixed):
     kind, signs, asks = "add", "+", "sums"
     check, arrange, settings = Task.check, Task.arrange, Task.settings
 
-    @property
-    def example(self) -> str:
-        return f"a sum such as {self.problem}" if self.alphabet.base == DECIMAL else super().example
-
     def explain(self, character: str) -> str:
         if character == "-" or character in "−–":
             only = "minus signs are not allowed: only sums of non-negative whole numbers can be solved"

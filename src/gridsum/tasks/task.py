@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from gridsum.tasks.alphabet import LETTERS, Alphabet
+from gridsum.tasks.alphabet import LETTERS, PAD, Alphabet
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,7 +138,7 @@ class Task(ABC):
 
     def decode(self, codes: Iterable[int]) -> str:
         """The symbols of codes, PAD left out."""
-        return self.alphabet.decode(codes)
+        return "".join(self.alphabet.symbols[code] for code in codes if code != PAD)
 
     def parse(self, text: str) -> tuple[str, ...]:
         """The terms of `text`; spaces and a closing `=` are optional.
@@ -155,7 +155,7 @@ class Task(ABC):
         text = self._in_a_line(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), text))
         body = "".join(text.split()).removesuffix("=")
         if not body:
-            raise ExpressionError(f"the expression is empty; write {self.example}")
+            raise ExpressionError(f"the expression is empty; write a problem such as {self.problem}")
         for character in body:
             if character not in self.alphabet.digits and character not in f"{signs}=":
                 raise ExpressionError(self.explain(character))
@@ -204,10 +204,6 @@ class Task(ABC):
     def problem(self) -> str:
         """One to try a solver with."""
         return f"{self.alphabet.write(523)}{self.alphabet.signs[-1]}{self.alphabet.write(102)}"
-
-    @property
-    def example(self) -> str:
-        return f"a problem such as {self.problem}"
 
     def explain(self, character: str) -> str:
         """Why a character cannot stand in an expression."""
