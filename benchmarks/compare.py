@@ -38,11 +38,14 @@ def found(name, *modules):
 os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")  # as the command does, before torch is loaded
 import torch
 torch.set_num_threads(1)
+evaluate = found("evaluate", "gridsum.evaluation.evaluate", "gridsum.evaluation.runner")
 try:
-    from gridsum.evaluation.evaluate import PaperSubject, evaluate
-except ImportError:  # a checkout from before there was one way to measure
-    from gridsum.evaluation.runner import evaluate
-    PaperSubject = lambda model: model
+    subject_of = found("paper_subject", "gridsum.evaluation.evaluate")
+except ImportError:
+    try:
+        subject_of = found("PaperSubject", "gridsum.evaluation.evaluate")
+    except ImportError:  # a checkout from before there was one way to measure
+        subject_of = lambda model: model
 from gridsum.evaluation.suites import find
 solve = found("solve", "gridsum.evaluation.solving", "gridsum.solving")
 load = found("load", "gridsum.model.store", "gridsum.store")
@@ -76,7 +79,7 @@ def solving(count, digits):
 
 def measuring(name):
     model, (suite,) = load(f"{sys.argv[1]}/{name}"), find("[1,4]x[1,10]")
-    return lambda number: evaluate(PaperSubject(model), suite, 256, number)
+    return lambda number: evaluate(subject_of(model), suite, 256, number)
 
 work = {f"training step of {name}": training(name) for name in sys.argv[2:]}
 work["training step of base, success in expectation"] = training("base", success="expected")

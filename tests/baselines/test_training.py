@@ -187,7 +187,7 @@ def test_from_the_command_line_to_a_table(tmp_path: Path, capsys: pytest.Capture
     alone = load(str(weights))
     assert alone.seeds == (0,)
     (in_memory,) = alone.kind.subjects(dataclasses.replace(alone, paths=()))
-    assert in_memory.about(0)["training_seconds"] is None
+    assert in_memory.about["training_seconds"] is None
 
 
 def test_median_and_best_seed():

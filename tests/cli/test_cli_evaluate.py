@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gridsum.evaluation.evaluate import PaperSubject, evaluate
+from gridsum.evaluation.evaluate import paper_subject, evaluate
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import find
 from gridsum.io.names import MODELS
@@ -20,7 +20,7 @@ def test_a_training_folder_is_measured_with_all_its_seeds(command: Command, trai
     assert [(record.suite, record.seed) for record in kept] == [
         ("2x3", 0), ("2x3", 7), ("[1,2]x[1,2]", 0), ("[1,2]x[1,2]", 7)
     ]  # fmt: skip
-    expected = evaluate(PaperSubject(load(str(trained)), "median"), find("2x3")[0], 70, 5, source_commit())
+    expected = evaluate(paper_subject(load(str(trained)), "median"), find("2x3")[0], 70, 5, source_commit())
     assert kept[:2] == expected
     assert printed.startswith("Scores\n")
     assert "Halting median" in printed

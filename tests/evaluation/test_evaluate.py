@@ -17,8 +17,8 @@ from gridsum.data.problems import batch_of
 from gridsum.evaluation.evaluate import (
     PUBLISHED,
     Answers,
-    FunctionSubject,
-    PaperSubject,
+    function_subject,
+    paper_subject,
     count,
     evaluate,
 )
@@ -67,7 +67,7 @@ def test_a_function_gets_the_problems_of_the_suite() -> None:
         seen.append(expression)
         return add.answer(add.parse(expression))
 
-    (record,) = evaluate(FunctionSubject("listener", solver), suite, 70, 4, "abc", lambda *done: heard.append(done))
+    (record,) = evaluate(function_subject("listener", solver), suite, 70, 4, "abc", lambda *done: heard.append(done))
     assert heard == [(64, 70), (70, 70)]
     assert seen == suite.problems(0, 70, seed=4).expressions()
     assert (record.char, record.seq, record.samples, record.answers) == (1, 1, 70, None)
@@ -76,7 +76,7 @@ def test_a_function_gets_the_problems_of_the_suite() -> None:
     assert (record.halting, record.placement, record.grids, record.seed) == ("–", "–", "–", None)
     assert (record.evaluation_seed, record.version, record.commit) == (4, __version__, "abc")
     with pytest.raises(TypeError, match="weak gave float; it must return text such as '46'"):
-        evaluate(FunctionSubject("weak", lambda _: 4.5), suite, 1)
+        evaluate(function_subject("weak", lambda _: 4.5), suite, 1)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def model() -> Model:
 
 def test_every_size_gets_equally_many_problems(model: Model) -> None:
     (suite,) = find("2x15")
-    subject = PaperSubject(model)
+    subject = paper_subject(model)
     parts = subject.parts(suite, 640)
     assert Counter(part.drawn for part in parts) == {(r, c): 1 for r in range(4) for c in range(4)}
     assert {part.problems for part in parts} == {40}
@@ -106,12 +106,12 @@ def test_the_published_sizes_are_what_the_published_test_code_draws(model: Model
             chance.random()
         drawn.append((chance.randint(0, 3), chance.randint(0, 3)))
     assert tuple(drawn) == PUBLISHED
-    parts = PaperSubject(model, grids="published").parts(find("2x15")[0], 640)
+    parts = paper_subject(model, grids="published").parts(find("2x15")[0], 640)
     assert parts == [(128, size) for size in PUBLISHED]
 
 
 def test_a_record_keeps_its_counts_grid_by_grid(model: Model, tmp_path: Path) -> None:
-    records = evaluate(PaperSubject(model), find("2x3")[0], 32)
+    records = evaluate(paper_subject(model), find("2x3")[0], 32)
     for record in records:
         assert (record.grids, record.way, record.samples) == ("every", ("every", "soft"), 32)
         assert record.batches is not None
@@ -127,7 +127,7 @@ def test_a_record_keeps_its_counts_grid_by_grid(model: Model, tmp_path: Path) ->
 @pytest.mark.parametrize("grids", ["every", "published"])
 def test_a_part_can_be_measured_again_alone(model: Model, grids: Any) -> None:
     (suite,) = find("2x3")
-    subject = PaperSubject(model, grids=grids)
+    subject = paper_subject(model, grids=grids)
     whole = evaluate(subject, suite, 70)
     for number in (0, len(whole[0].batches or ()) - 1):
         again = evaluate(subject, suite, 70, only=[number])

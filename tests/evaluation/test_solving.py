@@ -10,7 +10,7 @@ from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.problems import Space
 from gridsum.evaluation import solving
-from gridsum.evaluation.evaluate import PaperSubject, evaluate
+from gridsum.evaluation.evaluate import evaluate, paper_subject
 from gridsum.evaluation.solving import choose_placement, solve, solve_traced
 from gridsum.evaluation.suites import find
 from gridsum.model.inference import UnsoundError
@@ -52,7 +52,7 @@ def test_what_solving_delivers_is_what_is_measured():
     model, (suite,) = load("ponderReg"), find("1x3")
     problems = suite.problems(0, 64, 0).expressions()
     solved = answers(model, *(problem.removesuffix("=") for problem in problems))
-    (record,) = evaluate(PaperSubject(model), suite, 64)
+    (record,) = evaluate(paper_subject(model), suite, 64)
     assert fmean(answer.steps for answer in solved) == pytest.approx(record.steps_mean, abs=1)
     assert fmean(answer.correct for answer in solved) == pytest.approx(record.seq, abs=0.15)
 
@@ -84,7 +84,7 @@ def test_a_fleets_records_are_those_of_its_runs_however_the_work_is_divided(name
     model = replace(base, config=config, network=Network(config.model, (0, 1)), seeds=(0, 1))
     (suite,), taken, infer = find("[1,3]x[1,5]"), [], solving.infer
     monkeypatch.setattr(solving, "infer", lambda net, *rest: taken.append(net.runs) or infer(net, *rest))
-    fleet = PaperSubject(model, grids="published")
+    fleet = paper_subject(model, grids="published")
     together = evaluate(fleet, suite, 15)
     assert [record.seed for record in together] == [0, 1]
     assert taken == [2] * 5
@@ -99,7 +99,7 @@ def test_a_fleets_records_are_those_of_its_runs_however_the_work_is_divided(name
     for seed, record in enumerate(together):
         path = tmp_path / f"{seed}.safetensors"
         save_run(path, model.network, seed, model.config, seed)
-        assert evaluate(PaperSubject(load_runs("base", [path]), grids="published"), suite, 15) == [record]
+        assert evaluate(paper_subject(load_runs("base", [path]), grids="published"), suite, 15) == [record]
 
 
 def test_what_is_watched_is_the_computation(base):

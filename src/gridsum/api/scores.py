@@ -12,7 +12,8 @@ from gridsum.api.loading import load
 from gridsum.api.models import ModelError, PaperModel
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.files import shipped_rule
-from gridsum.evaluation.evaluate import FunctionSubject, RuleSubject, Subject
+from gridsum.data.answers import FIXED_POINT
+from gridsum.evaluation.evaluate import Subject, function_subject, rule_subject
 from gridsum.evaluation.evaluate import evaluate as evaluate_one
 from gridsum.evaluation.records import Record, append, check_file
 from gridsum.evaluation.rendering import Table, to_markdown, to_text
@@ -101,14 +102,14 @@ def evaluate(
         if isinstance(one, Runs):
             yield from one.kind.subjects(one, halting, placement, grids)
         elif isinstance(one, RuleModel):
-            yield RuleSubject(one.name, one.table, one.seed)
+            yield rule_subject(one.name, one.table, one.seed)
         elif not callable(one):
             raise SuiteError(f"{one!r} cannot be measured; give a model, its name, or a function from '12+34=' to '46'")
         else:
-            yield FunctionSubject(getattr(one, "__name__", type(one).__name__), one)
+            yield function_subject(getattr(one, "__name__", type(one).__name__), one)
 
     subjects = [subject for one in listed for subject in subjects_of(one)]
-    ruled = next((subject.name for subject in subjects if isinstance(subject, RuleSubject)), None)
+    ruled = next((subject.name for subject in subjects if subject.halting == FIXED_POINT), None)
     if ruled is not None and halting is not None:
         raise ModelError(f"{ruled} always halts at a fixed point; leave out halting")
     records: list[Record] = []

@@ -179,9 +179,9 @@ class Baseline(Trainable):
         return answers(network, batch, config.space)[0]
 
     def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
-        from gridsum.baselines.fleet import BaselineSubject
+        from gridsum.baselines.fleet import baseline_subject
 
-        yield BaselineSubject(model, self.given[model.config.setting])
+        yield baseline_subject(model, self.given[model.config.setting])
 
 
 def find_baseline(name: str) -> Baseline:

@@ -7,7 +7,6 @@ of the step, and nothing mixes runs.
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -144,30 +143,24 @@ def _asked(network: BaselineNetwork, problem: Problem, given: Tensor | None) -> 
     return vmap(of_run, chunk_size=1 if network.feeds_back and longest > _TOGETHER else None)(named, written)
 
 
-class BaselineSubject(Subject):
+def baseline_subject(model: Model, given: str) -> Subject:
     """Trained runs of a baseline; its records say what it was given and what it took."""
+    network, config = model.network, model.config
 
-    def __init__(self, model: Model, given: str) -> None:
-        self.given, self.model, self.task = given, model, model.task
-        self.name, self.variant, self.seeds = model.name, model.config.label, model.seeds
-        self.device = next(model.network.parameters()).device
-        self.seconds = _seconds(model.paths, model.seeds[0])
-
-    def fits(self, space: Space) -> bool:
-        return self.model.network.fits(space)
-
-    def answer(self, asked: Asked) -> Answers:
-        predicted, steps = answers(self.model.network, asked.batch, asked.space)
+    def answer(asked: Asked) -> Answers:
+        predicted, steps = answers(network, asked.batch, asked.space)
         return Answers(predicted, steps[:, None].expand(predicted.shape[:2]))
 
-    def about(self, run: int) -> dict[str, Any]:  # noqa: ARG002
-        config = self.model.config
-        return {
-            "given": self.given,
-            "parameters": parameter_count(self.model.network),
-            "problems_seen": config.steps * config.training.batch,
-            "training_seconds": self.seconds,
-        }
+    about = {
+        "given": given,
+        "parameters": parameter_count(network),
+        "problems_seen": config.steps * config.training.batch,
+        "training_seconds": _seconds(model.paths, model.seeds[0]),
+    }
+    device = next(network.parameters()).device
+    return Subject(
+        model.name, config.label, model.seeds, model.task, answer, device=device, fits=network.fits, about=about
+    )
 
 
 def _seconds(paths: Sequence[Path], seed: int) -> float | None:

@@ -4,9 +4,8 @@ A subject is anything that answers: networks of the paper, a rule, a baseline, a
 and what it answers to a batch of problems. All else (which problems, what is right, what is recorded) stands here once.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -82,32 +81,27 @@ class Answers:
         return self.texts or [task.decode(row) for row in self.predicted[run].tolist()]
 
 
-class Subject(ABC):
-    """What can be measured."""
+@dataclass(frozen=True)
+class Subject:
+    """What can be measured: who it is, and what it answers."""
 
     name: str
     variant: str
     seeds: Sequence[int | None]
     """Of training, run by run."""
     task: Task
+    answer: Callable[[Asked], Answers]
     halting: str = NOTHING
     grids: str = NOTHING
     device: torch.device | str = "cpu"
-
-    @abstractmethod
-    def answer(self, asked: Asked) -> Answers: ...
-
-    def fits(self, space: Space) -> bool:  # noqa: ARG002
-        """Whether it can be given such problems at all."""
-        return True
-
-    def parts(self, suite: Suite, problems: int) -> list[Part]:  # noqa: ARG002
-        """How many problems it is asked at a time, and on which grids."""
-        return [Part(min(BATCH, problems - first)) for first in range(0, problems, BATCH)]
-
-    def about(self, run: int) -> dict[str, Any]:  # noqa: ARG002
-        """Further fields of a run's records."""
-        return {}
+    fits: Callable[[Space], bool] = lambda _: True
+    """Whether it can be given such problems at all."""
+    parts: Callable[[Suite, int], list[Part]] = lambda _, total: [
+        Part(min(BATCH, total - first)) for first in range(0, total, BATCH)
+    ]
+    """How many problems of so many it is asked at a time, and on which grids."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of its records."""
 
 
 def evaluate(
@@ -151,7 +145,7 @@ def evaluate(
             answers=tuple(t for part in found for t in part.said(run, subject.task)) if suite.expressions else None,
             grids=subject.grids,
             **_summed(run, found, [sums[run] for sums in counted]),
-            **subject.about(run),
+            **subject.about,
         )
         for run, run_seed in enumerate(subject.seeds)
     ]
@@ -195,24 +189,18 @@ def _summed(run: int, found: list[Answers], sums: list[list[int]]) -> dict[str, 
     }
 
 
-class PaperSubject(Subject):
+def paper_subject(
+    model: Model,
+    halting: HaltingRule | None = None,
+    placement: PlacementRule = "auto",
+    grids: Grids = "every",
+) -> Subject:
     """The paper's networks: all runs of a model, on grids of chosen sizes."""
+    network, task, device = model.network, model.config.task, next(model.network.parameters()).device
+    rule = halting or default_rule(network)
+    check_rule(network, rule)
 
-    def __init__(
-        self,
-        model: Model,
-        halting: HaltingRule | None = None,
-        placement: PlacementRule = "auto",
-        grids: Grids = "every",
-    ) -> None:
-        self.model, self.config, self.task = model, model.config.task, model.config.task.task
-        self.name, self.variant, self.seeds = model.name, model.config.variant, model.seeds
-        self.rule: HaltingRule = halting or default_rule(model.network)
-        self.placement: PlacementRule = placement
-        check_rule(model.network, self.rule)
-        self.halting, self.grids, self.device = self.rule, grids, next(model.network.parameters()).device
-
-    def parts(self, suite: Suite, problems: int) -> list[Part]:
+    def parts(suite: Suite, problems: int) -> list[Part]:
         """Equally many problems for each size; of fewer problems than sizes, one each.
 
         Worked examples stand on the smallest, together.
@@ -220,53 +208,48 @@ class PaperSubject(Subject):
         if suite.expressions:
             return [Part(problems)]
         # All sizes, in an order in which the first few differ in both rows and columns.
-        rows, columns = self.config.random_rows + 1, self.config.random_columns + 1
+        rows, columns = task.random_rows + 1, task.random_columns + 1
         every = tuple((row, (row + shift) % columns) for shift in range(columns) for row in range(rows))
-        sizes = PUBLISHED if self.grids == "published" else every
+        sizes = PUBLISHED if grids == "published" else every
         each, more = divmod(problems, len(sizes))
         parts = [Part(each + (index < more), size) for index, size in enumerate(sizes)]
         return [part for part in parts if part.problems]
 
-    def answer(self, asked: Asked) -> Answers:
-        network, problems = self.model.network, asked.batch.symbols.shape[1]
-        size = GridSize(*self.config.grid(asked.space, *asked.part.drawn))
+    def answer(asked: Asked) -> Answers:
+        problems, size = asked.batch.symbols.shape[1], GridSize(*task.grid(asked.space, *asked.part.drawn))
         symbols = asked.batch.symbols.expand(network.runs, -1, -1)
-        stream = Stream.of_seeds(self.model.seeds, self.device).fold(asked.seed).fold(_HALTING).fold(asked.number)
+        stream = Stream.of_seeds(model.seeds, device).fold(asked.seed).fold(_HALTING).fold(asked.number)
         draws = stream.uniform(problems, network.config.max_evaluation_steps)
-        placement = choose_placement(self.placement, symbols.shape[-1], size)
+        chosen = choose_placement(placement, symbols.shape[-1], size)
         # Runs go one after the other where one is work enough: each is done when its own last sample halts.
         apart = network.runs > 1 and problems * size.height * size.width >= _CELLS_OF_A_RUN
         networks = [network.alone(run) for run in range(network.runs)] if apart else [network]
         given = zip(networks, symbols.chunk(len(networks)), draws.chunk(len(networks)), strict=True)
-        outcomes = [infer_in_parts(some, of, size, self.rule, drawn, placement == "hard") for some, of, drawn in given]
+        outcomes = [infer_in_parts(some, of, size, rule, drawn, chosen == "hard") for some, of, drawn in given]
         outcome = Outcome.joined(outcomes, 0)
-        return Answers(outcome.predicted, outcome.steps, size, placement)
+        return Answers(outcome.predicted, outcome.steps, size, chosen)
+
+    return Subject(model.name, model.config.variant, model.seeds, task.task, answer, rule, grids, device, parts=parts)
 
 
-class RuleSubject(Subject):
+def rule_subject(name: str, table: RuleTable, seed: int | None) -> Subject:
     """A rule, which runs until it is at rest."""
 
-    variant, halting = "exact", FIXED_POINT
-
-    def __init__(self, name: str, table: RuleTable, seed: int | None) -> None:
-        self.name, self.table, self.seeds, self.task = name, table, (seed,), table.task
-
-    def answer(self, asked: Asked) -> Answers:
-        found = list(solve_many(self.table, map(self.task.parse, asked.batch.expressions())))
+    def answer(asked: Asked) -> Answers:
+        found = list(solve_many(table, map(table.task.parse, asked.batch.expressions())))
         steps = torch.tensor([[one.steps for one in found]])
         return Answers.written([one.answer for one in found], asked.batch, steps=steps, placement="hard")
 
+    return Subject(name, "exact", (seed,), table.task, answer, FIXED_POINT)
 
-class FunctionSubject(Subject):
+
+def function_subject(name: str, solver: Callable[[str], Any]) -> Subject:
     """Any function of the user from `12+34=` to `46`."""
 
-    variant, seeds = EXTERNAL, (None,)
-
-    def __init__(self, name: str, solver: Callable[[str], Any], task: Task | None = None) -> None:
-        self.name, self.solver, self.task = name, solver, task or find()
-
-    def answer(self, asked: Asked) -> Answers:
-        given = list(map(self.solver, asked.batch.expressions()))
+    def answer(asked: Asked) -> Answers:
+        given = list(map(solver, asked.batch.expressions()))
         for other in (one for one in given if not isinstance(one, str | int)):
-            raise TypeError(f"{self.name} gave {type(other).__name__}; it must return text such as '46'")
+            raise TypeError(f"{name} gave {type(other).__name__}; it must return text such as '46'")
         return Answers.written([str(one).strip() for one in given], asked.batch)
+
+    return Subject(name, EXTERNAL, (None,), find(), answer)

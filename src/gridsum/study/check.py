@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 
 from gridsum.automaton.files import read_rule
-from gridsum.evaluation.evaluate import PaperSubject, RuleSubject, evaluate
+from gridsum.evaluation.evaluate import evaluate, paper_subject, rule_subject
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.suites import find
 from gridsum.model.store import load_runs
@@ -76,9 +76,9 @@ def check(folder: Path, device: torch.device) -> Iterator[tuple[Checked, int]]:
     for part in asked:
         record, only = part.whole, None if part.number is None else [part.number]
         if record.variant == "exact":
-            subject = RuleSubject(record.model, read_rule(folder / f"{record.model}.rule.json"), record.seed)
+            subject = rule_subject(record.model, read_rule(folder / f"{record.model}.rule.json"), record.seed)
         else:
-            subject = PaperSubject(load(record.model), record.halting, record.placement, record.grids)  # type: ignore[arg-type]
+            subject = paper_subject(load(record.model), record.halting, record.placement, record.grids)  # type: ignore[arg-type]
         (suite,) = find(record.suite)
         (again,) = evaluate(subject, suite, record.samples, record.evaluation_seed, only=only)
         yield Checked(part, again), len(asked)

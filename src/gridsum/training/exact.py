@@ -166,10 +166,10 @@ class Exact(Trainable):
 
     def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
         """By the rule of each run, until it is at rest."""
-        from gridsum.evaluation.evaluate import RuleSubject
+        from gridsum.evaluation.evaluate import rule_subject
 
         for run, seed in enumerate(model.seeds):
-            yield RuleSubject(model.name, LearnedRule(model.network.alone(run)).table(), seed)
+            yield rule_subject(model.name, LearnedRule(model.network.alone(run)).table(), seed)
 
     def finish(
         self, network: RuleNetwork, config: ExactConfig, seeds: Sequence[int], report: Callable[[str], None]

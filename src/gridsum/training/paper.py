@@ -67,9 +67,9 @@ class Paper(Trainable):
     def subjects(
         self, model: Model, halting: Any = None, placement: Any = "auto", grids: Any = "every"
     ) -> Iterator[Any]:
-        from gridsum.evaluation.evaluate import PaperSubject
+        from gridsum.evaluation.evaluate import paper_subject
 
-        yield PaperSubject(model, halting, placement, grids)
+        yield paper_subject(model, halting, placement, grids)
 
     def memory(self, config: Config, runs: int) -> int:
         model, task = config.model, config.task
