@@ -18,7 +18,7 @@ from gridsum.io.disk import write_atomically
 from gridsum.model.store import SEEDS, SHIPPED, WEIGHTS, load_runs
 from gridsum.study.jobs import outcomes_of
 from gridsum.study.reproduction import EXACT
-from gridsum.study.results import Results, Run, load_results
+from gridsum.study.results import Results, Trained, load_results
 from gridsum.study.selection import proved_seed
 from gridsum.training.folders import seed_folder
 
@@ -27,7 +27,7 @@ class ShippingError(ValueError):
     """Models that cannot be shipped yet; the message says what is missing."""
 
 
-def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Run]:
+def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER_VARIANTS)) -> dict[str, Trained]:
     """Put weights and scores of the validated ones of these variants into a folder; all of them, or none."""
     runs = {name: results.standing_for(name) for name in PAPER_VARIANTS if name in variants}
     found = {name: run for name, run in runs.items() if run is not None}
@@ -35,7 +35,7 @@ def ship(results: Results, folder: Path, variants: Collection[str] = tuple(PAPER
         raise ShippingError(f"no validated runs in {results.folder}; make them: gridsum reproduce --only validate")
     files: dict[str, bytes] = {}
     for name, run in found.items():
-        weights = seed_folder(results.folder / run.training.name, run.seed) / WEIGHTS
+        weights = seed_folder(results.folder / run.name, run.seeds[0]) / WEIGHTS
         if not run.measured():
             raise ShippingError(f"there are no scores yet of {name}; make them first: gridsum reproduce --only measure")
         if not weights.is_file():
@@ -82,7 +82,7 @@ def main() -> None:
     asked = parser.parse_args()
     if {*asked.variants} - {EXACT}:
         for name, run in ship(load_results(asked.folder), asked.to, asked.variants).items():
-            print(f"{name} is seed {run.seed} of {run.training.name}")
+            print(f"{name} is seed {run.seeds[0]} of {run.name}")
     if EXACT in asked.variants:
         print(f"{EXACT} is seed {ship_exact(asked.folder, asked.to, asked.seeds)}")
     print(f"{asked.to} holds {sum(path.stat().st_size for path in asked.to.iterdir()) / 1e6:.1f} MB now")

@@ -12,8 +12,9 @@ from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, read
 from gridsum.io.names import MODELS
 from gridsum.model.store import SEEDS, load_runs
-from gridsum.study.results import Run, load_results
+from gridsum.study.results import Trained, load_results
 from gridsum.study.selection import AIMS, DIGITS, TERMS, choose, proved_seed
+from gridsum.training.folders import read_setup
 from tests.oracles.records import make_record
 from tests.study.conftest import rewrite_records
 
@@ -59,7 +60,7 @@ def _make_best(folder: Path, training: str, seed: int, suite: str = "") -> None:
     )
 
 
-def _standing(folder: Path, variant: str) -> Run:
+def _standing(folder: Path, variant: str) -> Trained:
     run = load_results(folder).standing_for(variant)
     assert run is not None
     return run
@@ -70,12 +71,12 @@ def test_every_variant_is_shipped_with_the_scores_of_its_run(quick: Path, tmp_pa
     assert set(PAPER_VARIANTS) <= set(shipped) <= set(MODELS)
     for name, run in shipped.items():
         model = load_runs(name, [tmp_path / f"{name}.safetensors"])
-        assert model.seeds == (run.seed,)
-        assert model.config.variant == run.training.config.variant
-        weights = quick / run.training.name / f"seed-{run.seed}" / "weights.safetensors"
+        assert model.seeds == run.seeds
+        assert model.config.variant == read_setup(run.place)[0].variant
+        weights = quick / run.name / f"seed-{run.seeds[0]}" / "weights.safetensors"
         assert (tmp_path / f"{name}.safetensors").read_bytes() == weights.read_bytes()
         records = read([tmp_path / f"{name}.jsonl"])
-        assert {(record.model, record.seed) for record in records} == {(name, run.seed)}
+        assert {(record.model, record.seed) for record in records} == {(name, run.seeds[0])}
         assert {record.suite for record in records} == {record.suite for record in run.measured()}
     seeds = read([tmp_path / SEEDS])
     assert {(record.model, record.seed) for record in seeds} == {
@@ -91,16 +92,16 @@ def test_the_run_that_is_compared_with_the_papers_is_shipped(copied: Path):
     _make_best(copied, "base", 1, TERMS)
     _make_best(copied, "base-overtrained", 0)
     run = _standing(copied, "base")
-    assert (run.training.name, run.seed) == ("base-overtrained", 1)
+    assert (run.name, run.seeds[0]) == ("base-overtrained", 1)
     shutil.rmtree(copied / "base-overtrained")
-    assert _standing(copied, "base").training.name == "base", "the standard run, without overtraining"
+    assert _standing(copied, "base").name == "base", "the standard run, without overtraining"
 
 
 def test_of_other_variants_the_run_that_is_best_at_both_is_shipped(copied: Path):
     for seed in (0, 1):
         _make_best(copied, "SASA", seed)
         run = _standing(copied, "SASA")
-        assert (run.training.name, run.seed) == ("SASA", seed)
+        assert (run.name, run.seeds[0]) == ("SASA", seed)
 
 
 @pytest.mark.parametrize(

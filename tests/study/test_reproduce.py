@@ -103,7 +103,7 @@ def test_the_paper_s_selection_is_repeated_block_by_block(reproduce: Reproduce, 
     assert read_setup(copied / "block-1" / "base")[1] == (2, 3)
     assert "block-1/base: best on validation are seed" in err
     runs = [one.standing_for("base") for one in load_results(copied).replications()]
-    assert [run.training.name for run in runs if run] == ["base-overtrained"] * 2
+    assert [run.name for run in runs if run] == ["base-overtrained"] * 2
     found = [{record.suite: record for record in run.measured()} for run in runs if run]
     numbers = [one for one in tables.numbers(load_results(copied).replications()) if one.variant == "base"]
     for number in numbers:

@@ -59,10 +59,10 @@ _SUBJECT_WIDTH = 24
 
 
 class Asked(NamedTuple):
-    """A suite, measured in one way; None for the model's own way."""
+    """A suite, measured in one way."""
 
     suite: Suite
-    way: Way | None = None
+    way: Way
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,16 @@ class Sheet:
     proved_alone: bool = False
     """Only the run that is chosen among those that are proved is measured."""
 
-    def records(self, folder: Path, seeds: Iterable[int]) -> dict[tuple[str, Way | None, int], Record]:
+    def records(self, folder: Path, seeds: Iterable[int]) -> dict[tuple[str, Way, int], Record]:
         """The records that count, by suite, way and seed: of these runs, with problems enough; of several, the last."""
         path, seeds = folder / self.path, set(seeds)
         wanted = {(asked.suite.name, asked.way): asked.suite.samples for asked in self.asked}
-        found: dict[tuple[str, Way | None, int], Record] = {}
+        found: dict[tuple[str, Way, int], Record] = {}
         for record in read([path]) if path.exists() else []:
             ours = record.model == (self.model or record.model)
-            if ours and record.seed in seeds and record.evaluation_seed == self.evaluation_seed:
-                way = record.way if (record.suite, record.way) in wanted else None
-                if record.samples >= wanted.get((record.suite, way), record.samples + 1):
-                    found[record.suite, way, record.seed] = record
+            enough = record.samples >= wanted.get((record.suite, record.way), record.samples + 1)
+            if ours and enough and record.seed in seeds and record.evaluation_seed == self.evaluation_seed:
+                found[record.suite, record.way, record.seed] = record
         return found
 
     def missing(self, folder: Path, seeds: Sequence[int]) -> dict[Asked, list[int]]:
@@ -300,8 +299,8 @@ class Measure:
         assert seeds is not None, "runs are trained before they are measured"
         load = cache(lambda *seeds: training.load(folder, seeds, device))
         for asked, missing in self.sheet.missing(folder, seeds).items():
-            how = {"grids": asked.way[0], "placement": asked.way[1]} if asked.way else {}
-            (subject,) = training.kind.subjects(load(*missing), **how)
+            grids, placement = asked.way
+            (subject,) = training.kind.subjects(load(*missing), placement=placement, grids=grids)
             report = partial(shown.update, f"{training.name} on {asked.suite.name}:", news="", unit="problems measured")
             records = evaluate(subject, asked.suite, None, self.sheet.evaluation_seed, commit, report)
             append(folder / self.sheet.path, records)

@@ -85,4 +85,4 @@ def _drawn(name: str, results: Results) -> "Figure":
 def _chosen(results: Results, *names: str) -> str:
     """The folder of the run that stands for the first of these variants that has one."""
     run = next((run for run in map(results.standing_for, names) if run is not None), None)
-    return str(results.folder / names[0] if run is None else seed_folder(run.training.place, run.seed))
+    return str(results.folder / names[0] if run is None else seed_folder(run.place, run.seeds[0]))

@@ -9,7 +9,7 @@ is measured of each.
     FOLDER/manifest.json          checksums of the weights
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -18,6 +18,7 @@ from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import BASELINES, find
 from gridsum.config.variants import PAPER_VARIANTS, variant
+from gridsum.evaluation.records import NOTHING
 from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.io.names import did_you_mean
 from gridsum.study.jobs import Asked, Job, Sheet, Train, Way, jobs_of
@@ -32,6 +33,8 @@ ON_EVERY_GRID: Way = ("every", "soft")
 """What models are chosen by, and the orderings decided."""
 AS_PUBLISHED: Way = ("published", "soft")
 """What the paper's numbers are of."""
+BY_A_RULE: Way = (NOTHING, "hard")
+BY_A_BASELINE: Way = (NOTHING, NOTHING)
 LEAKY_DIGITS = 100
 """Of terms so long, soft placement loses positions where it leaks; so they are placed hard, too."""
 
@@ -152,16 +155,16 @@ class Reproduction:
         name = f"{BLOCK}{block}/{variant_name}" if block else variant_name
         validate, measure = self._sheets(name)
         if block:  # of what is not overtrained there, Table VI alone is told
-            measure = replace(measure, asked=self._asked(COLLECTIONS["ablation"], lambda _: (ON_EVERY_GRID,)))
+            measure = replace(measure, asked=self._asked(COLLECTIONS["ablation"], ON_EVERY_GRID))
         seeds = tuple(seed + block * len(self.seeds) for seed in self.seeds)
         # Overtraining goes on with the optimiser's moments.
         return Train(name, config, seeds, (validate, measure), keep_checkpoint=variant_name in OVERTRAINED)
 
     def _sheets(self, name: str) -> tuple[Sheet, Sheet]:
-        validation = self._asked(COLLECTIONS["validation"], lambda _: (ON_EVERY_GRID,))
+        validation = self._asked(COLLECTIONS["validation"], ON_EVERY_GRID)
         return (
             Sheet("validate", f"{name}/validation.jsonl", validation, VALIDATION_SEED),
-            Sheet("measure", records_of(name), self._asked(REPORTED, _all_ways)),
+            Sheet("measure", records_of(name), self._asked(REPORTED)),
         )
 
     def _overtrained(self, standard: Train) -> Train:
@@ -173,7 +176,7 @@ class Reproduction:
 
     def _exact(self) -> Train:
         config = find(EXACT).configure(changes=_QUICK_EXACT if self.quick else {})
-        sheet = Sheet("measure", f"records/{EXACT}.jsonl", self._asked(OF_EXACT), proved_alone=True)
+        sheet = Sheet("measure", f"records/{EXACT}.jsonl", self._asked(OF_EXACT, BY_A_RULE), proved_alone=True)
         return Train(EXACT, config, self.seeds, (sheet,))
 
     def _baseline(self, name: str, setting: str) -> Train:
@@ -183,17 +186,16 @@ class Reproduction:
             for suite in baseline_suites(name, setting)
         ]
         folder = f"{name}-{setting}"
-        sheet = Sheet("measure", BASELINE_RECORDS, self._asked(suites), model=folder)
+        sheet = Sheet("measure", BASELINE_RECORDS, self._asked(suites, BY_A_BASELINE), model=folder)
         return Train(folder, config, self.seeds, (sheet,))
 
-    def _asked(
-        self, suites: Iterable[Suite], ways: Callable[[Suite], tuple[Way | None, ...]] = lambda _: (None,)
-    ) -> tuple[Asked, ...]:
+    def _asked(self, suites: Iterable[Suite], *ways: Way) -> tuple[Asked, ...]:
+        """In these ways; where none is named, in all that the paper's networks are measured in."""
         if self.quick:
             some = [suite for suite in suites if suite.name in _QUICK_SUITES]
             few = [1 if suite.space.digits[1] >= LEAKY_DIGITS else _QUICK_SAMPLES for suite in some]
             suites = [s if s.expressions else replace(s, samples=count) for s, count in zip(some, few, strict=True)]
-        return tuple(Asked(suite, way) for suite in suites for way in ways(suite))
+        return tuple(Asked(suite, way) for suite in suites for way in ways or _all_ways(suite))
 
 
 def records_of(name: str) -> str:

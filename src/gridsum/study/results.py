@@ -4,9 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
-from gridsum.config.paper import Config
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, append, read
 from gridsum.io.disk import write_atomically
@@ -22,10 +20,9 @@ MANIFEST, ORDERINGS = "manifest.json", "records/orderings.jsonl"
 
 @dataclass(frozen=True)
 class Trained:
-    """A training folder, and the records of its runs."""
+    """A training folder, and the records of its runs, or of one of them."""
 
     place: Path
-    config: Config
     steps: dict[int, tuple[float, ...]]
     """The mean recurrent steps of every epoch, by seed."""
     validation: list[Record]
@@ -39,18 +36,15 @@ class Trained:
     def seeds(self) -> tuple[int, ...]:
         return tuple(self.steps)
 
+    def run(self, seed: int) -> "Trained":
+        """One of its runs alone."""
+        records = [record for record in self.records if record.seed == seed]
+        return replace(self, steps={seed: self.steps.get(seed, ())}, records=records)
+
     def measured(self, way: Way = AS_PUBLISHED) -> list[Record]:
         """As the paper's numbers were measured, or in another way. Worked examples have one grid."""
         ways = {AS_PUBLISHED: (AS_PUBLISHED, ON_EVERY_GRID)}.get(way, (way,))
         return [record for record in self.records if record.way in (ways if record.answers is not None else (way,))]
-
-
-class Run(NamedTuple):
-    training: Trained
-    seed: int
-
-    def measured(self, way: Way = AS_PUBLISHED) -> list[Record]:
-        return [record for record in self.training.measured(way) if record.seed == self.seed]
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ class Results:
     def overtrained(self, variant: str) -> Trained | None:
         return self.trained.get(overtrained_name(variant))
 
-    def standing_for(self, variant: str) -> Run | None:
+    def standing_for(self, variant: str) -> Trained | None:
         """The run of a variant that is compared, drawn and shipped; None while its runs are not validated.
 
         Where the paper shows a variant for something, this is the best run for that, overtrained if it has been
@@ -77,9 +71,9 @@ class Results:
         if standard is None or not chosen:
             return None
         if variant not in OVERTRAINED:
-            return Run(standard, best(standard.validation))
-        seed = chosen[OVERTRAINED[variant]]
-        return Run(standard if further is None or not further.measured() else further, seed)
+            return standard.run(best(standard.validation))
+        shown = standard if further is None or not further.measured() else further
+        return shown.run(chosen[OVERTRAINED[variant]])
 
     def replications(self) -> "list[Results]":
         """These and those of every further block of seeds."""
@@ -101,10 +95,10 @@ def load_results(folder: Path) -> Results:
     names = [*PAPER_VARIANTS, *map(overtrained_name, OVERTRAINED)]
     trained = {}
     for place in (folder / name for name in names if (folder / name / "config.json").exists()):
-        config, seeds = read_setup(place)
+        _, seeds = read_setup(place)
         files = place / "validation.jsonl", folder / "records" / f"{place.name}.jsonl"
         records = ([record for record in _last(path) if record.seed in seeds] for path in files)
-        trained[place.name] = Trained(place, config, read_steps(place), *records)
+        trained[place.name] = Trained(place, read_steps(place), *records)
     return Results(folder, trained)
 
 
