@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gridsum.evaluation.evaluate import paper_subject, evaluate
+from gridsum.evaluation.evaluate import evaluate, paper_subject
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import find
 from gridsum.io.names import MODELS

@@ -17,10 +17,10 @@ from gridsum.data.problems import batch_of
 from gridsum.evaluation.evaluate import (
     PUBLISHED,
     Answers,
-    function_subject,
-    paper_subject,
     count,
     evaluate,
+    function_subject,
+    paper_subject,
 )
 from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import EXAMPLES, find
