@@ -14,9 +14,9 @@ from gridsum.automaton.table import OPEN, SKIP, RuleTable, TableError
 from gridsum.io.limits import check_bytes, memory_limit
 from gridsum.tasks import PAD, Task, find
 
-# Of fewer changed cells than this, plain Python is quicker than numpy's calls; of fewer than one in so many, picking
-# their neighbours is quicker than computing the whole stretch.
-_FEW, _SPARSE = 40, 12
+# Of fewer changed cells than this, or than one in so many, their neighbours in plain Python are quicker than the whole
+# stretch in numpy.
+_FEW, _SPARSE = 40, 300
 # What stays in a processor's cache.
 _CHUNK = 1 << 15
 # Above so many cells a sum may be too large for the memory; and the bytes that a cell takes.
@@ -102,7 +102,7 @@ class Run:
         states[cells] = 0
         self._symbols, self._states = symbols.tobytes(), bytearray(states)
         # What changed in the last step. At the first step every cell is computed.
-        self._changed = np.arange(stride, len(self._states) - stride)
+        self._changed = np.arange(len(self._states) - stride - 1)
 
     @classmethod
     def of(cls, table: RuleTable, terms: Sequence[str]) -> "Run":
@@ -181,15 +181,15 @@ class Run:
                     break
             low = max(self.stride, int(self._changed.min()) - 1)
             high = min(len(self._states) - self.stride, int(self._changed.max()) + self.stride + 1)
-            # A sum that was ended must stay as it is.
-            dense = len(self._changed) * _SPARSE >= high - low and not ended
-            if dense or len(self._changed) > _FEW:
-                self._changed = self._sweep(low, high) if dense else self._pick()
+            few = max(_FEW, (high - low) / _SPARSE)
+            if len(self._changed) > few and not ended:  # a sum that was ended must stay as it is
+                self._changed = self._sweep(low, high)
                 self.steps[self._going()] += 1
                 most += 1
             else:
                 owners = self._owners()
-                rest = [self._walk(one, self._changed[owners == one], int(limits[one])) for one in set(owners.tolist())]
+                many = np.inf if ended else 2 * few
+                rest = [self._walk(one, self._changed[owners == one], limits[one], many) for one in np.unique(owners)]
                 self._changed, most = np.concatenate(rest), int(self.steps.max())
 
     def _owners(self) -> np.ndarray:
@@ -210,39 +210,23 @@ class Run:
         for start in range(low, high, _CHUNK):
             stop = min(high, start + _CHUNK)
             around = (states[start + distance : stop + distance] for distance in (-1, 1, -self.stride))
-            new[start - low : stop - low] = self._after(symbols[start:stop], *around)
+            context = symbols[start:stop].astype(np.intp)
+            for beside in around:
+                context *= self._side
+                context += beside
+            self._table.flat.take(context, mode="clip", out=new[start - low : stop - low])
         self.cells_computed += high - low
         changed = low + np.flatnonzero(new != states[low:high])
         states[low:high] = new
         return changed
 
-    def _after(self, symbols: np.ndarray, *around: np.ndarray) -> np.ndarray:
-        """What cells become by their symbols and the states left, right and below."""
-        context = symbols.astype(np.intp)
-        for states in around:
-            context *= self._side
-            context += states
-        return self._table.flat.take(context, mode="clip")
-
-    def _pick(self) -> np.ndarray:
-        """One step of the neighbours of what has changed, and which of them have changed."""
-        states, symbols = np.frombuffer(self._states, np.uint8), np.frombuffer(self._symbols, np.uint8)
-        near = np.concatenate([self._changed + distance for distance in (-1, 1, self.stride)])
-        near.sort()
-        near = near[np.diff(near, prepend=-1) != 0]  # each once; np.unique takes ten times as long
-        new = self._after(symbols[near], *(states[near + distance] for distance in (-1, 1, -self.stride)))
-        changed = new != states[near]
-        states[near[changed]] = new[changed]
-        self.cells_computed += len(near)
-        return near[changed]
-
-    def _walk(self, one: int, places: np.ndarray, limit: int) -> np.ndarray:
-        """Steps of one sum in which few cells change, such as those of a carry on its way, in plain Python."""
+    def _walk(self, one: int, places: np.ndarray, limit: int, many: float) -> np.ndarray:
+        """Steps of one sum until many cells change, such as those of a carry on its way, in plain Python."""
         states, symbols, stride, side = self._states, self._symbols, self.stride, self._side
         rule = self._table.flat_bytes
         square, cube = side**2, side**3
         changed, steps = places.tolist(), int(self.steps[one])
-        while changed and steps < limit and len(changed) <= 2 * _FEW:
+        while changed and steps < limit and len(changed) <= many:
             near = {place + distance for place in changed for distance in (-1, 1, stride)}
             news = [
                 (place, new)
