@@ -31,8 +31,6 @@ _AT_ONCE, _ENTRIES = 1 << 16, 1 << 14
 _SHAPES = ((1, 4, 10), (1, 2, 20), (5, 8, 6), (2, 3, 3))
 _SUMS = 2000
 _RARE = 1e-4
-# What stands for what is not known yet, and how many answers are kept at most.
-_UNKNOWN, _KEPT = -1, 1 << 29
 
 
 class RuleError(ValueError):
@@ -87,11 +85,9 @@ class LearnedRule(Rules):
         if network.runs != 1:
             raise RuleError(f"a rule is one run's, and this network has {network.runs}; take one with `alone`")
         super().__init__(network)
-        # States are numbered as they are met, outside first; answers are kept by these numbers, for so many a side.
-        self._met = torch.tensor([self.outside], device=self.device)
-        self._numbers = torch.full((self.outside + 1,), _UNKNOWN, device=self.device)
-        self._numbers[self.outside] = 0
-        self._side, self._known = 0, torch.empty(0, dtype=torch.int16, device=self.device)
+        # The contexts that it was asked about, each as one number, in order, and the states after them.
+        self._asked = torch.tensor([torch.iinfo(torch.int64).max], device=self.device)
+        self._after = torch.zeros_like(self._asked)
 
     def exchanged(self) -> "LearnedRule":
         """The same rule as one whose left is its right."""
@@ -116,38 +112,17 @@ class LearnedRule(Rules):
     @torch.no_grad()
     def step(self, x: Tensor, state: Tensor) -> Tensor:
         """Whole grids [B,H,W] of symbols and states, one step on."""
-        fresh = state[self._numbers[state] < 0].unique()
+        side, key = self.outside + 1, x
+        for beside in around(state, self.outside, self.places):
+            key = key * side + beside
+        place = torch.searchsorted(self._asked, key)
+        fresh = key[self._asked[place] != key].unique()
         if len(fresh):
-            self._meet(fresh)
-        left, right, below = around(self._numbers[state], 0, self.places)
-        key = ((x * self._side + left) * self._side + right) * self._side + below
-        if not len(self._known):
-            asked, where = key.unique(return_inverse=True)
-            return self._follow(asked)[where]
-        after = self._known[key]
-        unknown = key[after == _UNKNOWN].unique()
-        if len(unknown):
-            self._known[unknown] = self._follow(unknown).to(torch.int16)
-            after = self._known[key]
-        return after.long()
-
-    def _meet(self, fresh: Tensor) -> None:
-        """Number these states, and make room for their answers; with too many states, none are kept."""
-        self._numbers[fresh] = len(self._met) + torch.arange(len(fresh), device=self.device)
-        self._met = torch.cat((self._met, fresh))
-        before, met, symbols = self._side, len(self._met), len(self.task.alphabet.cell_symbols)
-        if met > before:
-            most = int((_KEPT / symbols) ** (1 / 3))
-            self._side = max(met, min(met + met // 4, self.outside + 1, most))
-            known = self._known.new_full([symbols, *[self._side if met <= most else 0] * 3], _UNKNOWN)
-            if len(self._known) and len(known.view(-1)):
-                known[:, :before, :before, :before] = self._known.view(symbols, before, before, before)
-            self._known = known.view(-1)
-
-    def _follow(self, key: Tensor) -> Tensor:
-        """The states after contexts that are written as one number each."""
-        contexts = torch.stack((key // self._side**2 % self._side, key // self._side % self._side, key % self._side), 1)
-        return self(key // self._side**3, self._met[contexts])
+            contexts = torch.stack([fresh // side**power % side for power in (2, 1, 0)], 1)
+            self._asked, order = torch.cat((self._asked, fresh)).sort()
+            self._after = torch.cat((self._after, self(fresh // side**3, contexts)))[order]
+            place = torch.searchsorted(self._asked, key)
+        return self._after[place]
 
     def rest(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The states [B,H,W] that grids come to, and which of them [B] are at rest."""
