@@ -25,7 +25,7 @@ from torch import Tensor
 from gridsum.analysis import AnalysisError
 from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
-from gridsum.ops.attention.plain import neighbours
+from gridsum.ops.grids import neighbours, places_around
 
 HeadLabel = Literal["position-based", "content-based", "mixed", "unselective"]
 
@@ -129,7 +129,9 @@ def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
     parts, borders, places = list[Tensor](), list[Tensor](), list[Place]()
     for index, trace in enumerate(traces):
         inside = trace.grids.new_ones(1, 1, *trace.grids.shape[1:3], 1)
-        outside = torch.stack(neighbours(inside, attention.kernel))[:, 0, 0, :, :, 0] == 0
+        outside = (
+            torch.stack(neighbours(inside, places_around(attention.kernel, attention.kernel)))[:, 0, 0, :, :, 0] == 0
+        )
         number = (outside * 2 ** torch.arange(len(outside), device=outside.device)[:, None, None]).sum(0)
         for step, grid in enumerate(trace.grids[:-1]):
             weights = attention.weights(grid[None, None])[:, 0, 0]

@@ -21,7 +21,8 @@ from gridsum.data.answers import Answer, answered
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.inside import Trace
-from gridsum.model.rule import RuleNetwork, neighbours
+from gridsum.model.rule import RuleNetwork
+from gridsum.ops.grids import neighbours
 from gridsum.ops.placement.cpu import place_hard
 from gridsum.tasks import FIRST_DIGIT
 

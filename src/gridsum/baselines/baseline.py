@@ -8,7 +8,7 @@ its paper has it; a fleet of seeds is the same function mapped over stacked weig
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, make_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,8 @@ from gridsum.data.streams import Stream
 
 if TYPE_CHECKING:
     from gridsum.baselines.fleet import MappedGradients
+
+ShapeOf = TypeVar("ShapeOf")
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Room(NamedTuple):
     symbols: int
 
 
-class BaselineNetwork(nn.Module, ABC):
+class BaselineNetwork(nn.Module, ABC, Generic[ShapeOf]):
     """A network of one run. Weights are drawn from torch's generator; all else that is random comes from a stream."""
 
     feeds_back = False
@@ -80,6 +82,7 @@ class BaselineNetwork(nn.Module, ABC):
 
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__()
+        self.shape: ShapeOf = config.network
         self.task, self.trained_on = config.task.task, config.space
         self.symbols = len(self.task.alphabet)
 

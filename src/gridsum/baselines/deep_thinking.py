@@ -43,10 +43,9 @@ class Residual(nn.Module):
         return (x + self.second(self.first(x).relu())).relu()
 
 
-class DeepThinking(BaselineNetwork):
+class DeepThinking(BaselineNetwork[Shape]):
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        self.shape: Shape = config.network
         width, rows = self.shape.width, self.shape.rows
 
         def convolution(inputs: int, outputs: int) -> Convolution:

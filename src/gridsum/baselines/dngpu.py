@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
-from gridsum.baselines.layers import Convolution, kept, neighbours, one_hot
+from gridsum.baselines.layers import Convolution, joined, kept, one_hot
 from gridsum.baselines.layout import tape_of
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
@@ -51,7 +51,7 @@ class DiagonalUnit(nn.Module):
 
     def forward(self, s: Tensor, gates: tuple[Tensor, Tensor], keep: Tensor | None) -> tuple[Tensor, Tensor]:
         """s [B,1,n,m] after a step, and how far its parts are saturated [B,1,n]."""
-        x = F.linear(neighbours(s, 1, 3), *gates)
+        x = F.linear(joined(s, 1, 3), *gates)
         reset, gate = (0.5 * x + 0.5).clamp(0, 1).chunk(2, -1)
         y = self.candidate(reset * s)
         new = y.clamp(-1, 1)
@@ -70,10 +70,9 @@ def moved(s: Tensor) -> Tensor:
     return torch.cat((stay, F.pad(right, (0, 0, 1, -1)), F.pad(left, (0, 0, -1, 1))), -1)
 
 
-class NeuralGPU(BaselineNetwork):
+class NeuralGPU(BaselineNetwork[Shape]):
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        self.shape: Shape = config.network
         self.enter = nn.Linear(self.symbols, self.shape.maps)
         self.unit = DiagonalUnit(self.shape.maps)
         self.output = nn.Linear(self.shape.maps, self.symbols)

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
-from gridsum.baselines.layers import grid_lstm, one_hot
-from gridsum.baselines.layout import counted_to_the_blank, flush_left, flush_right, until_blank
+from gridsum.baselines.layers import lstm, one_hot
+from gridsum.baselines.layout import counted_to_the_blank, flush, until_blank
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -51,16 +51,19 @@ class Block(nn.Module):
         return torch.cat(weight), torch.cat([row for pair in zip(time_bias, depth_bias, strict=True) for row in pair])
 
     def step(self, both: tuple[Tensor, Tensor], time: tuple, depth: tuple) -> tuple[tuple, tuple]:
-        """Both LSTMs with what `both` gave, once for all ticks; time and depth are (h, m), [...,E]."""
+        """Both LSTMs with what `both` gave, once for all ticks; time and depth are (h, m), [...,E].
+
+        Here an LSTM shows h' = tanh(σ(o) ⊙ m') (Eq. 1).
+        """
         h, m = (torch.cat(parts, -1) for parts in zip(time, depth, strict=True))
-        (h_time, h_depth), (m_time, m_depth) = (part.chunk(2, -1) for part in grid_lstm(F.linear(h, *both), m))
+        opened, m = lstm(F.linear(h, *both), m)
+        (h_time, h_depth), (m_time, m_depth) = (part.chunk(2, -1) for part in ((opened * m).tanh(), m))
         return (h_time, m_time), (h_depth, m_depth)
 
 
-class GridLSTM(BaselineNetwork):
+class GridLSTM(BaselineNetwork[Shape]):
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        self.shape: Shape = config.network
         self.enter = nn.Linear(self.symbols, 2 * self.shape.width)
         nn.init.uniform_(self.enter.weight, -1.0, 1.0)
         self.block = Block(self.shape.width)
@@ -70,9 +73,9 @@ class GridLSTM(BaselineNetwork):
         """The input ends where the answer begins, which has a blank at its end; a short one has blanks before it."""
         room = self.room(space)
         columns = room.columns + 1
-        targets = flush_left(batch.targets_for(columns))
+        targets = flush(batch.targets_for(columns), left=True)
         symbols = F.pad(batch.symbols, (0, room.symbols - batch.symbols.shape[-1]), value=PAD)
-        tokens = F.pad(flush_right(symbols), (0, columns), value=PAD)
+        tokens = F.pad(flush(symbols), (0, columns), value=PAD)
         return Problem({"tokens": tokens, "columns": targets}, targets, counted_to_the_blank(targets))
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
@@ -99,7 +102,7 @@ class GridLSTM(BaselineNetwork):
         return Read(logits, logits.new_zeros(()), logits.new_full((), layers))
 
     def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
-        return flush_right(until_blank(predicted))
+        return flush(until_blank(predicted))
 
 
 BASELINE = Baseline(

@@ -9,6 +9,7 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from gridsum.data.streams import Stream, lane_index, lane_threshold
+from gridsum.ops.grids import neighbours, places_around
 
 
 def one_hot(codes: Tensor, count: int) -> Tensor:
@@ -55,36 +56,19 @@ class Convolution(nn.Linear):
         self.rows, self.columns = rows, columns
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.linear(neighbours(input, self.rows, self.columns), self.weight, self.bias)
+        return F.linear(joined(input, self.rows, self.columns), self.weight, self.bias)
 
 
-def neighbours(grid: Tensor, rows: int, columns: int) -> Tensor:
+def joined(grid: Tensor, rows: int, columns: int) -> Tensor:
     """The cells around each cell side by side, [B,H,W,rows·columns·F], row by row."""
-    if rows == columns == 1:
-        return grid
-    height, width = grid.shape[-3:-1]
-    around = F.pad(grid, (0, 0, columns // 2, columns // 2, rows // 2, rows // 2))
-    parts = [around[..., i : i + height, j : j + width, :] for i in range(rows) for j in range(columns)]
-    return torch.cat(parts, -1)
+    return grid if rows == columns == 1 else torch.cat(neighbours(grid, places_around(rows, columns)), -1)
 
 
 def lstm(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    """Hochreiter & Schmidhuber 1997 with forget gates: what it shows, and its memory.
+    """Hochreiter & Schmidhuber 1997 with forget gates: how far its output is open, σ(o), and its memory.
 
-    With gates i, f, o and g side by side [...,4E]: m' = σ(f) ⊙ m + σ(i) ⊙ tanh(g), h' = σ(o) ⊙ tanh(m').
+    With gates i, f, o and g side by side [...,4E]: m' = σ(f) ⊙ m + σ(i) ⊙ tanh(g). It shows h' = σ(o) ⊙ tanh(m').
     """
-    opened, memory = _remembered(gates, memory)
-    return opened * memory.tanh(), memory
-
-
-def grid_lstm(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    """The same as Kalchbrenner et al. 2015 have it (Eq. 1): what it shows is h' = tanh(σ(o) ⊙ m')."""
-    opened, memory = _remembered(gates, memory)
-    return (opened * memory).tanh(), memory
-
-
-def _remembered(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-    """σ(o) and m'."""
     enter, forget, show = gates[..., : -memory.shape[-1]].sigmoid().chunk(3, -1)
     return show, torch.addcmul(forget * memory, enter, gates[..., -memory.shape[-1] :].tanh())
 

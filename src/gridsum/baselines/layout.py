@@ -68,11 +68,6 @@ def until_blank(predicted: Tensor) -> Tensor:
     return torch.where((predicted == PAD).cumsum(-1) > 0, PAD, predicted)
 
 
-def flush_right(written: Tensor) -> Tensor:
-    """Rows with their blanks moved to the left."""
-    return written.gather(-1, (written != PAD).int().argsort(dim=-1, stable=True))
-
-
-def flush_left(written: Tensor) -> Tensor:
-    """Rows with their blanks moved to the right."""
-    return written.gather(-1, (written == PAD).int().argsort(dim=-1, stable=True))
+def flush(written: Tensor, left: bool = False) -> Tensor:
+    """Rows with their blanks moved to the left, or their symbols."""
+    return written.gather(-1, ((written != PAD) ^ left).int().argsort(dim=-1, stable=True))

@@ -29,10 +29,9 @@ class Shape:
     partial_sums: bool = described(False, "Whether it is told the sum after every number, or after the last alone.")
 
 
-class PonderingLSTM(BaselineNetwork):
+class PonderingLSTM(BaselineNetwork[Shape]):
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        self.shape: Shape = config.network
         self.digits, self.columns = self.trained_on.digits[1], self.trained_on.columns_of(self.task)
         width, inputs = self.shape.width, self.digits * self.symbols
         self.gates = nn.Linear(inputs + 1 + width, 4 * width)
@@ -83,7 +82,8 @@ class PonderingLSTM(BaselineNetwork):
         """
         states = []
         for n in range(self.shape.ponder):
-            h, m = lstm(self.gates(torch.cat((x, torch.full_like(x[:, :1], n == 0), h), -1)), m)
+            opened, m = lstm(self.gates(torch.cat((x, torch.full_like(x[:, :1], n == 0), h), -1)), m)
+            h = opened * m.tanh()
             states.append((h, m))
         hidden, memory = (torch.stack(part, 1) for part in zip(*states, strict=True))
         p, _, cost = pondered(self.halt(hidden)[..., 0].sigmoid())

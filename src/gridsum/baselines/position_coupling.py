@@ -30,7 +30,7 @@ class Shape:
     positions: int = described(128, "The largest position there is, which limits the digits that it can be asked for.")
 
 
-class CoupledDecoder(BaselineNetwork):
+class CoupledDecoder(BaselineNetwork[Shape]):
     """One layer, normalised before and after, as in that paper: x + norm(f(norm(x))), f attention and then a gated
     GELU. Of its output, the result's places alone are computed."""
 
@@ -38,7 +38,6 @@ class CoupledDecoder(BaselineNetwork):
 
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        self.shape: Shape = config.network
         width, hidden = self.shape.width, self.shape.hidden
         self.embedding = nn.Linear(self.symbols, width, bias=False)
         self.position = nn.Linear(self.shape.positions + 1, width, bias=False)

@@ -66,10 +66,9 @@ class Bottleneck(nn.Module):
         return (self.norms[2](self.widen(y)) + self.norms[3](self.past(x))).relu()
 
 
-class SequenceToGrid(BaselineNetwork):
+class SequenceToGrid(BaselineNetwork[Shape]):
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        self.shape: Shape = config.network
         width = self.shape.width
         self.controller = nn.Sequential(
             *(GRU(self.symbols if layer == 0 else width, width) for layer in range(self.shape.layers))

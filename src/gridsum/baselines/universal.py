@@ -43,12 +43,11 @@ def coordinates(positions: int, step: int, width: int, like: Tensor) -> Tensor:
     return waves(torch.arange(positions, device=like.device)) + waves(torch.full((1,), step, device=like.device))
 
 
-class UniversalTransformer(BaselineNetwork):
+class UniversalTransformer(BaselineNetwork[Shape]):
     feeds_back = True
 
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        self.shape: Shape = config.network
         width = self.shape.width
         self.embedding = nn.Linear(self.symbols, width, bias=False)
         self.result = nn.Parameter(torch.randn(width) * 0.1)

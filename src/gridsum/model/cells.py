@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.model.rule import RuleNetwork, neighbours
+from gridsum.model.rule import RuleNetwork
 from gridsum.model.runs import as_written
-from gridsum.ops.grids import linear
+from gridsum.ops.grids import linear, neighbours
 
 
 def cells_of(network: RuleNetwork, inside: Tensor) -> "Whole | Packed":

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from gridsum.config.exact import POSITIONS, RuleConfig
 from gridsum.data.problems import extent
 from gridsum.model.paper import Embedding, Linear, Placement, Readout, Transition
 from gridsum.model.runs import RunModule, RunsModule, as_written, generators, normal, written
 from gridsum.ops.attention import block_matrix
-from gridsum.ops.grids import linear
+from gridsum.ops.grids import linear, neighbours
 from gridsum.ops.placement import look_up
 from gridsum.ops.placement.cpu import place_hard
 from gridsum.ops.placement.plain import most_probable
@@ -147,18 +146,7 @@ class RuleNetwork(RunsModule):
 
     def read(self, bits: Tensor) -> Tensor:
         """The logits over Σ that the output layer reads in cells with these bits."""
-        if not as_written(self):
-            return self.reading(self.view(bits))
-        matrix = torch.bmm(self.view.weight, self.reading.weight)
-        bias = torch.bmm(self.view.bias[:, None], self.reading.weight)[:, 0] + self.reading.bias
-        return linear(bits, matrix, bias)
-
-
-def neighbours(part: Tensor, places: Sequence[tuple[int, int]], outside: float = 0) -> list[Tensor]:
-    """part [R,B,H,W,F] as seen from every cell: a tensor of that shape for each place; `outside` beyond the grid."""
-    height, width = part.shape[2:4]
-    padded = F.pad(part, (0, 0, 1, 1, 1, 1), value=outside)
-    return [padded[:, :, 1 + y : 1 + y + height, 1 + x : 1 + x + width] for y, x in places]
+        return self.reading(self.view(bits))
 
 
 def soft_bits(z: Tensor, noise: Tensor, hard: bool) -> Tensor:

@@ -1,6 +1,6 @@
 """The sizes of grids, and the products, norms and masks that all operations on them share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,6 +51,20 @@ def only_inside(size: GridSize | None, grid: Tensor) -> Tensor:
     """
     inside = size and size.inside
     return grid if inside is None else torch.where(inside[:, None, :, :, None], grid, 0.0)
+
+
+def neighbours(x: Tensor, places: Sequence[tuple[int, int]], outside: float = 0) -> list[Tensor]:
+    """x [...,H,W,F] as seen from every cell: a tensor of that shape for each place, so many rows down and columns to
+    the right; `outside` beyond the grid."""
+    height, width = x.shape[-3:-1]
+    down, right = (max(map(abs, steps)) for steps in zip(*places, strict=True))
+    padded = F.pad(x, (0, 0, right, right, down, down), value=outside)
+    return [padded[..., down + i : down + i + height, right + j : right + j + width, :] for i, j in places]
+
+
+def places_around(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Those of the rows × columns cells around a cell, row by row."""
+    return [(i - rows // 2, j - columns // 2) for i in range(rows) for j in range(columns)]
 
 
 def linear(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -5,7 +5,8 @@ Outside the grid keys and values are zero and those places do take part, with K 
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+
+from gridsum.ops.grids import neighbours, places_around
 
 
 def project(grid: Tensor, projection: Tensor) -> Tensor:
@@ -17,9 +18,9 @@ def project(grid: Tensor, projection: Tensor) -> Tensor:
 def attend(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
     """Y = Σ A·V over the neighbourhood, heads joined: [R,B,H,W,E] (Eq. 7)."""
     weights = attention_weights(projected, query, relative, heads)
+    values = neighbours(projected.chunk(3, -1)[2], places_around(*relative.shape[1:3]))
     parts = [
-        weight[..., None] * neighbour.unflatten(-1, (heads, -1))
-        for weight, neighbour in zip(weights, neighbours(projected.chunk(3, -1)[2], relative.shape[1]), strict=True)
+        weight[..., None] * value.unflatten(-1, (heads, -1)) for weight, value in zip(weights, values, strict=True)
     ]
     return torch.stack(parts).sum(0).flatten(-2)
 
@@ -31,13 +32,6 @@ def attention_weights(projected: Tensor, query: Tensor | None, relative: Tensor,
     encoding = relative.flatten(1, 2)[:, :, None, None, None]
     scores = [
         (q * (neighbour + encoding[:, index])).unflatten(-1, (heads, -1)).sum(-1)
-        for index, neighbour in enumerate(neighbours(k, relative.shape[1]))
+        for index, neighbour in enumerate(neighbours(k, places_around(*relative.shape[1:3])))
     ]
     return torch.stack(scores).softmax(0)
-
-
-def neighbours(x: Tensor, kernel: int) -> list[Tensor]:
-    """x [R,B,H,W,E] as seen from every cell: a tensor of that shape for each neighbour, zero outside the grid."""
-    margin, (height, width) = kernel // 2, x.shape[2:4]
-    padded = F.pad(x, (0, 0, margin, margin, margin, margin))
-    return [padded[:, :, a : a + height, b : b + width] for a in range(kernel) for b in range(kernel)]
