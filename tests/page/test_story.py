@@ -18,7 +18,7 @@ from gridsum.cli import main
 from gridsum.evaluation.solving import solve
 from gridsum.io.names import EXACT_STORY
 from gridsum.io.version import __version__
-from gridsum.model.store import SHIPPED, load, seeds_record
+from gridsum.model.store import EXACT_SEEDS, SHIPPED, load, other_records
 from gridsum.tasks import Addition
 from tests.browser import DESKTOP, PHONE, Visit, visiting
 from tests.oracles.attention import score_terms
@@ -313,7 +313,7 @@ def test_nothing_moves_where_motion_is_not_wanted_and_the_figures_are_live(windo
     page.get_by_role("application", name="The map of cases").press("ArrowRight")
     expect(page.locator("#case")).to_contain_text("A cell with +; to the right: 0;")
     box = page.locator("#honest")
-    runs = [run for command in json.loads(seeds_record().read_text())["fresh"] for run in command["runs"]]
+    runs = [run for command in json.loads(other_records(EXACT_SEEDS).read_text())["fresh"] for run in command["runs"]]
     proved = [run for run in runs if run["proved"]]
     expect(box).to_contain_text(f"{len(proved)} of {len(runs)} fresh training runs")
     expect(box).to_contain_text(f"{sum(run['round'] == 1 for run in proved)} in the first round")

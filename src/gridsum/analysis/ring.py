@@ -87,7 +87,7 @@ class Ring:
 
 
 @torch.no_grad()
-def digit_vectors(model: Model, problems: int = 64, seed: int = 0) -> list[DigitVectors]:
+def digit_vectors(model: Model, problems: int = 64) -> list[DigitVectors]:
     """Those of every run of `model` on problems drawn from its own task, halted without chance."""
     network, task = model.network, model.config.task
     if not isinstance(network, Network):
@@ -96,9 +96,7 @@ def digit_vectors(model: Model, problems: int = 64, seed: int = 0) -> list[Digit
         raise AnalysisError(f"the ring is one of {DIGITS} digits, and {model.name} was trained on {task.name}")
     space = Space(task.terms, task.digits)
     device = next(network.parameters()).device
-    symbols = sample(space, problems, Stream.of_seeds([seed], device), task=task.task).symbols.expand(
-        network.runs, -1, -1
-    )
+    symbols = sample(space, problems, Stream.of_seeds([0], device), task=task.task).symbols.expand(network.runs, -1, -1)
     size = GridSize(*task.grid(space))
     own = default_rule(network)
     rule = "median" if own == "sampled" else own

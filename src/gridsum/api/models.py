@@ -137,10 +137,6 @@ class Model(ABC):
         self,
         expression: str,
         names: str | Iterable[str] | None = None,
-        *,
-        halting: HaltingRule | None = None,
-        placement: PlacementRule = "auto",
-        seed: int = 0,
     ) -> "tuple[Answer, dict[str, Any]]":
         """The answer of the network, and what its parts put out, by their names in `network.named_modules()`.
 
@@ -157,7 +153,7 @@ class Model(ABC):
         """
         from gridsum.model.inside import recorded, stacked
 
-        terms, options = self.read(expression), SolveOptions(halting, placement, seed, self.has_rule)
+        terms, options = self.read(expression), SolveOptions(network=self.has_rule)
         with recorded(self.network, names) as found:
             (answer,) = self.answers([terms], options)
         if names is not None and (silent := [name for name, outputs in found.items() if not outputs]):

@@ -88,7 +88,7 @@ class Trace:
         from gridsum.analysis.placement import written
 
         # Under soft placement a cell that several symbols share has the number −1: the last letter.
-        return written(self.inside, self.answer.placement).symbols.cpu().numpy(), [*letters, UNSURE]
+        return written(self.inside, self.answer.placement).cpu().numpy(), [*letters, UNSURE]
 
     @property
     def _letters(self) -> list[str]:

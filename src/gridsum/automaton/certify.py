@@ -52,8 +52,10 @@ def certify(table: RuleTable, certificate: Certificate) -> Certified:
 
 def compile_theorem(folder: Path) -> None:
     """The theorem in an empty folder, checked; nothing in it hangs on a rule."""
+    package = Path(__file__).parents[1]  # in which it lies, or beside the sources that the package runs from
+    source = inside if (inside := package / "proof").is_dir() else package.parents[1] / "proof"
     for name in THEOREM:
-        done = compile_file(folder, name, (_source() / f"{name}.v").read_text(encoding="utf-8"))
+        done = compile_file(folder, name, (source / f"{name}.v").read_text(encoding="utf-8"))
         if not done.holds:
             raise CoqError(f"Coq does not accept {name}.v, which belongs to gridsum: {done.said}. Coq 8.16 does")
 
@@ -127,9 +129,3 @@ def certificate_text(table: RuleTable, certificate: Certificate, lists: Lists) -
     meanings = lists.name(map(known, (*TERM_KINDS, GROUND)), "(list (option meaning))")
     ground, corner = among(certificate.ground), among(certificate.corner)
     return f"certificate_of {meanings} {ground} {corner}"
-
-
-def _source() -> Path:
-    """Where the theorem lies: in the package, or beside the sources that it runs from."""
-    package = Path(__file__).parents[1]
-    return inside if (inside := package / "proof").is_dir() else package.parents[1] / "proof"

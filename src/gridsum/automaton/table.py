@@ -91,17 +91,15 @@ class RuleTable:
         symbol = self.outputs[state]
         return "·" if symbol == PAD else self.task.alphabet.symbols[symbol]
 
+    def content(self) -> dict[str, Any]:
+        """All but the task, as JSON holds it."""
+        packed = base64.b64encode(zlib.compress(self.steps.tobytes(), 9)).decode()
+        lists = {name: list(getattr(self, name)) for name in ("states", "outputs", "actions")}
+        return {"bits": self.bits, **lists, "steps": packed}
+
     def to_json(self) -> str:
         """One line, with a checksum over everything that decides an answer."""
-        packed = base64.b64encode(zlib.compress(self.steps.tobytes(), 9)).decode()
-        content = {
-            "format": FORMAT,
-            "bits": self.bits,
-            "states": list(self.states),
-            "outputs": list(self.outputs),
-            "actions": list(self.actions),
-            "steps": packed,
-        }
+        content = {"format": FORMAT, **self.content()}
         if self.task.name != _DEFAULT.name:
             content["task"] = self.task.name
         return json.dumps({**content, "checksum": _checksum(content)})

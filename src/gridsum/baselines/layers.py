@@ -11,6 +11,9 @@ from torch.nn import functional as F
 from gridsum.data.streams import Stream, lane_index, lane_threshold
 from gridsum.ops.grids import neighbours, places_around
 
+_EPSILON = 0.01
+"""ε of adaptive computation time."""
+
 
 def one_hot(codes: Tensor, count: int) -> Tensor:
     return (codes[..., None] == torch.arange(count, device=codes.device)).float()
@@ -94,7 +97,7 @@ class Attention(nn.Module):
         return self.leave((shares @ value).transpose(-3, -2).flatten(-2))
 
 
-def pondered(h: Tensor, epsilon: float = 0.01) -> tuple[Tensor, Tensor, Tensor]:
+def pondered(h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Adaptive computation time (Graves 2016, Section 2): p_n, the steps N, and what pondering costs.
 
     With h_n [...,N] the halting probability of step n, it ends at N, the first n at which they add up to 1 - ε, or the
@@ -102,9 +105,9 @@ def pondered(h: Tensor, epsilon: float = 0.01) -> tuple[Tensor, Tensor, Tensor]:
     """
     total = F.pad(h.cumsum(-1), (1, 0))
     before, after = total[..., :-1], total[..., 1:]
-    running = before < 1 - epsilon
+    running = before < 1 - _EPSILON
     last = torch.arange(h.shape[-1], device=h.device) == h.shape[-1] - 1
-    ends = running & ((after >= 1 - epsilon) | last)
+    ends = running & ((after >= 1 - _EPSILON) | last)
     p = torch.where(ends, 1 - before, h * running)
     steps = running.sum(-1).to(h.dtype)
     return p, steps, steps + (p * ends).sum(-1)

@@ -48,7 +48,7 @@ def run(options: Options) -> None:
 
 def record_files(given: Sequence[str], table: str = "") -> list[str]:
     """The files that records are read from: those given, by path or by the name of a shipped model."""
-    from gridsum.model.store import SEEDS, SHIPPED, baseline_records, shipped, shipped_records
+    from gridsum.model.store import BASELINES, SEEDS, SHIPPED, other_records, shipped, shipped_records
 
     found = {name: str(shipped_records(name)) for name in shipped() if shipped_records(name).exists()}
     unknown = next((name for name in given if name not in found and not Path(name).suffix), None)
@@ -59,5 +59,5 @@ def record_files(given: Sequence[str], table: str = "") -> list[str]:
         return [found.get(name, name) for name in given]
     if table == "ablation" and (SHIPPED / SEEDS).exists():
         return [str(SHIPPED / SEEDS)]
-    theirs = baseline_records() if table == "baselines" else None
-    return [*found.values(), *([str(theirs)] if theirs is not None else [])]
+    theirs = other_records(BASELINES)
+    return [*found.values(), *([str(theirs)] if table == "baselines" and theirs.exists() else [])]

@@ -39,7 +39,7 @@ def animation_frames(trace: "Trace", answer: "Answer") -> Iterator[Frame]:
     check_size(trace)
     asked, letters = answer.expression, trace.alphabet
     for count in range(len(trace.symbols) + 1):
-        cells = [[Cell(code) for code in row] for row in written(trace, answer.placement, count).symbols.tolist()]
+        cells = [[Cell(code) for code in row] for row in written(trace, answer.placement, count).tolist()]
         words, seconds = "an empty grid", _FIRST
         if count:
             action = ACTIONS[int(trace.actions[count - 1].argmax())]

@@ -47,8 +47,8 @@ def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
     left.grid(False)
     left.set_title("Probability of each action, symbol by symbol")
     placed = written(trace, answer.placement)
-    draw_cells(right, [[Cell(code) for code in row] for row in placed.symbols.tolist()], 12, trace.alphabet)
-    shared = "\n?: several symbols share the cell" if (placed.symbols == SHARED).any() else ""
+    draw_cells(right, [[Cell(code) for code in row] for row in placed.tolist()], 12, trace.alphabet)
+    shared = "\n?: several symbols share the cell" if (placed == SHARED).any() else ""
     right.set_title(f"The grid it makes ({answer.placement}){shared}")
     return figure
 

@@ -94,10 +94,9 @@ def square(
     fill: Any = "none",
     edge: str = LINE,
     thick: float = 0.7,
-    hatch: str = "",
 ) -> None:
     """A cell with its upper left corner at a point; without a fill, its frame alone."""
-    axes.add_patch(Rectangle((x, y), side, side, facecolor=fill, edgecolor=edge, linewidth=thick, hatch=hatch))
+    axes.add_patch(Rectangle((x, y), side, side, facecolor=fill, edgecolor=edge, linewidth=thick))
 
 
 def line_style(number: int) -> dict[str, Any]:

@@ -88,9 +88,6 @@ class RunModule(nn.Module):
     decayed: tuple[str, ...] = ()
     """The parameters that weight decay applies to."""
 
-    def extra_repr(self) -> str:
-        return ", ".join(f"{name} {list(part.shape)}" for name, part in self.named_parameters(recurse=False))
-
 
 def flatten(tensors: Iterable[Tensor]) -> Tensor:
     """[R, ...] tensors side by side: [R,P]."""

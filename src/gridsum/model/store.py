@@ -27,8 +27,10 @@ EXPORTED = "model.safetensors"
 SHIPPED = Path(__file__).parents[1] / "shipped"
 SEEDS = "seeds.jsonl"
 """Among what is shipped: the records of every training seed of the paper's variants, for its Table VI."""
-BASELINES = "baselines.jsonl"
-EXACT_SEEDS = "exact-seeds-2026-11-18.json"
+BASELINES = "results/records/baselines.jsonl"
+"""The records of the baselines that ours is compared with."""
+EXACT_SEEDS = "benchmarks/records/exact-seeds-2026-11-18.json"
+"""What became of fresh seeds of `exact`."""
 _FORMAT = "gridsum-weights-2"
 
 
@@ -90,16 +92,10 @@ def shipped_records(name: str) -> Path:
     return SHIPPED / f"{name}.jsonl"
 
 
-def baseline_records() -> Path | None:
-    """Where the records of the baselines that ours is compared with stand: in a checkout, or beside the models."""
-    places = (SHIPPED.parents[2] / "results/records" / BASELINES, SHIPPED / BASELINES)
-    return next((place for place in places if place.exists()), None)
-
-
-def seeds_record() -> Path:
-    """Where the record of what became of fresh seeds of `exact` stands: the same."""
-    place = SHIPPED.parents[2] / "benchmarks/records" / EXACT_SEEDS
-    return place if place.exists() else SHIPPED / EXACT_SEEDS
+def other_records(name: str) -> Path:
+    """Where records stand that are of no shipped model: in a folder of a checkout, or beside the models."""
+    place = SHIPPED.parents[2] / name
+    return place if place.exists() else SHIPPED / place.name
 
 
 def locate(name: str) -> list[Path]:

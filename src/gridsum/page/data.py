@@ -5,7 +5,6 @@ Scripts, not JSON: a browser does not let a page that was opened as a file fetch
 
 import base64
 import json
-import zlib
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
 from gridsum.io.version import __version__
-from gridsum.model.store import SHIPPED, Model, configuration_of, facts, seeds_record
+from gridsum.model.store import EXACT_SEEDS, SHIPPED, Model, configuration_of, facts, other_records
 from gridsum.page.inside import inside
 
 _SHAPE = ("width", "kernel", "groups", "heads", "context_length", "context_heads")
@@ -25,11 +24,7 @@ def rule_script(table: RuleTable) -> str:
     """`gridsum.tables.TASK`: a proved rule, and what its states mean."""
     meaning = meaning_of(table)
     content = {
-        "bits": table.bits,
-        "states": table.states,
-        "outputs": table.outputs,
-        "actions": table.actions,
-        "steps": base64.b64encode(zlib.compress(table.steps.tobytes(), 9)).decode(),
+        **table.content(),
         "meanings": [{"digit": state.digit, "carry": state.carry} for state in meaning.states],
         "carryBits": [{"bit": bit, "on": on} for bit, on in meaning.carry_bits.items()],
     }
@@ -39,7 +34,7 @@ def rule_script(table: RuleTable) -> str:
 def facts_of(table: RuleTable) -> dict[str, Any]:
     """What texts tell in numbers: what the proof counted, and what came of fresh seeds."""
     proof = prove(table)
-    record = json.loads(seeds_record().read_text())
+    record = json.loads(other_records(EXACT_SEEDS).read_text())
     config = configuration_of(SHIPPED / "exact.safetensors")
     runs = [run for command in record["fresh"] for run in command["runs"]]
     ten = next(command for command in record["fresh"] if len(command["runs"]) == 10)

@@ -99,7 +99,9 @@ def train(
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")
     kind = find(config.variant)
-    config = _in_precision(config, device)
+    asked = fields_of(config).get("training.precision")
+    if asked is not None and asked.value == "auto":  # what it comes to is kept
+        config = override(config, {"training.precision": served("auto", device)})
     if resume:
         check_same(folder, config, seeds)  # before the lock, which needs a folder
     done = trained_epochs(folder) if resume else 0
@@ -122,14 +124,6 @@ def train(
             _train(fleet, folder, warn, partial(shown.update, f"{label}training step"))
         with set_for_training(device, "fp32"):  # what comes after is done in the precision of solving
             return _finish(fleet, folder, partial(shown.update, f"{label}consolidation:", unit="runs"))
-
-
-def _in_precision(config: Any, device: torch.device) -> Any:
-    """The configuration with what `auto` comes to, which is kept."""
-    precision = fields_of(config).get("training.precision")
-    if precision is None or precision.value != "auto":
-        return config
-    return override(config, {"training.precision": served("auto", device)})
 
 
 def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, warn: Warn) -> None:

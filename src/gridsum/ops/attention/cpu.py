@@ -33,7 +33,7 @@ class FusedAttention(Function):
         highest = None if q.device.type == "cpu" else torch.empty_like(divisor)
         q = _exponents(q)
         _gather(q, k, v, encoding, result, divisor, highest)
-        if highest is None and not _in_range(divisor):
+        if highest is None and not (divisor.min() > _LEAST and divisor.max() < _MOST):
             highest = torch.empty_like(divisor)
             _gather(q, k, v, encoding, result, divisor, highest)
         ctx.save_for_backward(product, query, relative, result.div_(divisor), divisor, highest)
@@ -92,11 +92,6 @@ def _exponents(q: Tensor) -> Tensor:
 
 def _exp_(scores: Tensor) -> Tensor:
     return scores.exp2_() if _BINARY else scores.exp_()
-
-
-def _in_range(divisor: Tensor) -> bool:
-    least, most = divisor.aminmax()
-    return bool(least > _LEAST and most < _MOST)
 
 
 def _heads(product: Tensor, query: Tensor | None, heads: int) -> list[Tensor]:
