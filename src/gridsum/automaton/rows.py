@@ -55,6 +55,10 @@ class Place(NamedTuple):
     carry: int
     """From the right."""
 
+    @property
+    def kind(self) -> Cell:
+        return Cell(self.below is None, self.holds)
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -99,65 +103,68 @@ class Rows:
 
     def beside_left(self, place: Place, left: Neighbour | None) -> bool:
         """Whether a cell can have this left neighbour, None at the border, once the row is at rest."""
-        return left in self._lefts.get((place, False), ())
+        return left in self._lefts.get(place, ())
 
     @cached_property
     def _leading(self) -> set[int]:
         """The carries of a leading 0, which the last column never has."""
-        beside_none = (here for here, lefts in self._lefts.items() if any(n is None or n[2] for n in lefts))
-        meanings = (self.value(place) for place, last in beside_none if not last)
-        return {self.row.nothing, *(meaning[1] for meaning in meanings if meaning and meaning[0] == 0)}
+        beside_none = (place for place, lefts in self._lefts.items() if any(n is None or n[2] for n in lefts))
+        return {self.row.nothing, *(carry for digit, carry in map(self.value, beside_none) if digit == 0)}
 
     @cached_property
-    def _lefts(self) -> dict[tuple[Place, bool], set[Neighbour | None]]:
-        """What can stand on the left of a place, and of one in the last column.
+    def _lefts(self) -> dict[Place, set[Neighbour | None]]:
+        """What can stand on the left of a place that is not in the last column.
 
         It is found on the ways that rows can go from the last column to an empty first one. Under a term after the
-        first lies any number, without leading zeros.
+        first lies any number, without leading zeros. Places that go on alike go on together.
         """
-        last = [
-            (Place(first, Shape.DIGIT, own, below, 0), True)
-            for first in (True, False)
-            for own in range(self.base)
-            for below in ((None,) if first else range(self.base))
-        ]
-        ways: dict[tuple[Place, bool], set[tuple[Place, bool]]] = {}
-        waiting = last
+        last = (Place(True, Shape.DIGIT, own, None, 0) for own in range(self.base))
+        others = (Place(False, Shape.DIGIT, *digits, 0) for digits in product(range(self.base), repeat=2))
+        waiting = [self._way(place, True) for place in (*last, *others) if self.value(place)]
+        ways, known = dict[_Way, set[tuple[Cell, Meaning, _Way]]](), dict[Place, _Way]()
         while waiting:
             here = waiting.pop()
-            if here not in ways and self.value(here[0]) is not None:
-                ways[here] = {(place, False) for place in self._further(*here) if self.value(place) is not None}
-                waiting += ways[here]
-        means = {here: self.value(here[0]) or (0, 0) for here in ways}
-        found: dict[tuple[Place, bool], set[Neighbour | None]] = {here: set() for here in ways}
-        again = True
-        while again:
-            again = False
+            if here not in ways:
+                found = {place: meaning for place in self._further(here) if (meaning := self.value(place))}
+                ways[here] = {(place.kind, meaning, self._way(place)) for place, meaning in found.items()}
+                known |= {place: self._way(place) for place in found}
+                waiting += [way for _, _, way in ways[here]]
+        lefts: dict[_Way, set[Neighbour | None]] = {here: {None} if self._may_end(here) else set() for here in ways}
+        before = -1
+        while before != (before := sum(map(len, lefts.values()))):
+            nothing_left = {here: {beside is None or beside[2] for beside in lefts[here]} for here in ways}
             for here, further in ways.items():
-                place, more = here[0], set[Neighbour | None]()
-                if place.holds == Shape.NOTHING and place.below is None and means[here] == (0, self.row.nothing):
-                    more.add(None)
-                for left in further:
-                    kind, meaning = Cell(left[0].below is None, left[0].holds), means[left]
-                    nothing_left = {beyond is None or beyond[2] for beyond in found[left]}
-                    more |= {(kind, meaning, meaning[0] == 0 and nothing) for nothing in nothing_left}
-                again |= not more <= found[here]
-                found[here] |= more
-        return found
+                for kind, meaning, way in further:
+                    lefts[here] |= {(kind, meaning, way.zero and nothing) for nothing in nothing_left[way]}
+        return {place: lefts[way] for place, way in known.items()}
 
-    def _further(self, place: Place, last: bool) -> Iterator[Place]:
-        """What can stand left of a place, but for what never happens."""
-        meaning = self.value(place)
-        assert meaning is not None
-        if place.below is None:
-            belows: tuple[int | None, ...] = (None,)
-        else:
-            belows = (*range(self.base), None) if place.below or last else tuple(range(self.base))
-        for holds in Shape:
-            for below in belows:
-                if fits(place.first, Cell(below is None, holds), Cell(place.below is None, place.holds)):
-                    for own in range(self.base) if holds == Shape.DIGIT else (None,):
-                        yield Place(place.first, holds, own, below, meaning[1])
+    def _way(self, place: Place, last: bool = False) -> "_Way":
+        digit, carry = self.value(place) or (0, 0)
+        return _Way(place.first, place.kind, last or bool(place.below), digit == 0, carry)
+
+    def _may_end(self, here: "_Way") -> bool:
+        return here.kind == Cell(True, Shape.NOTHING) and here.zero and here.carry == self.row.nothing
+
+    def _further(self, here: "_Way") -> Iterator[Place]:
+        """What can stand on the left, but for what never happens."""
+        belows = (None,) if here.kind.low else (*range(self.base), None) if here.number_ends else range(self.base)
+        for holds, below in product(Shape, belows):
+            if fits(here.first, Cell(below is None, holds), here.kind):
+                for own in range(self.base) if holds == Shape.DIGIT else (None,):
+                    yield Place(here.first, holds, own, below, here.carry)
+
+
+class _Way(NamedTuple):
+    """What hangs on a place, of what can stand on its left."""
+
+    first: bool
+    kind: Cell
+    number_ends: bool
+    """Whether the number below may end there."""
+    zero: bool
+    """Whether it means a 0, which may lead its number."""
+    carry: int
+    """To the left."""
 
 
 @dataclass(frozen=True)
