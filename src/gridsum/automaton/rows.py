@@ -109,7 +109,8 @@ class Rows:
     def _leading(self) -> set[int]:
         """The carries of a leading 0, which the last column never has."""
         beside_none = (place for place, lefts in self._lefts.items() if any(n is None or n[2] for n in lefts))
-        return {self.row.nothing, *(carry for digit, carry in map(self.value, beside_none) if digit == 0)}
+        meanings = map(self.value, beside_none)
+        return {self.row.nothing, *(meaning[1] for meaning in meanings if meaning and meaning[0] == 0)}
 
     @cached_property
     def _lefts(self) -> dict[Place, set[Neighbour | None]]:
@@ -119,7 +120,7 @@ class Rows:
         first lies any number, without leading zeros. Places that go on alike go on together.
         """
         last = (Place(True, Shape.DIGIT, own, None, 0) for own in range(self.base))
-        others = (Place(False, Shape.DIGIT, *digits, 0) for digits in product(range(self.base), repeat=2))
+        others = (Place(False, Shape.DIGIT, own, below, 0) for own, below in product(range(self.base), repeat=2))
         waiting = [self._way(place, True) for place in (*last, *others) if self.value(place)]
         ways, known = dict[_Way, set[tuple[Cell, Meaning, _Way]]](), dict[Place, _Way]()
         while waiting:

@@ -189,7 +189,10 @@ class Run:
             else:
                 owners = self._owners()
                 many = np.inf if ended else 2 * few
-                rest = [self._walk(one, self._changed[owners == one], limits[one], many) for one in np.unique(owners)]
+                rest = [
+                    self._walk(one, self._changed[owners == one], int(limits[one]), many)
+                    for one in set(owners.tolist())
+                ]
                 self._changed, most = np.concatenate(rest), int(self.steps.max())
 
     def _owners(self) -> np.ndarray:
