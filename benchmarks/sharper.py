@@ -20,9 +20,9 @@ from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import append
 from gridsum.evaluation.suites import Suite
 from gridsum.io.version import source_commit
-from gridsum.model.runs import flatten
 from gridsum.model.store import WEIGHTS, load_runs
 from gridsum.ops.devices import pick_device
+from gridsum.ops.grids import side_by_side
 from gridsum.training.folders import read_setup, seed_folder
 from gridsum.training.loop import train
 from gridsum.training.paper import Paper
@@ -57,7 +57,7 @@ class Sharpened(GradientSource):
             parameters = list(self.network.parameters())
             gradients = torch.autograd.grad(total, parameters, allow_unused=True)
         rows = [torch.zeros_like(part) if own is None else own for part, own in zip(parameters, gradients, strict=True)]
-        return dataclasses.replace(found, gradient=found.gradient + flatten(rows))
+        return dataclasses.replace(found, gradient=found.gradient + side_by_side(rows))
 
 
 class Sharp(Paper):

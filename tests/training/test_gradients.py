@@ -8,10 +8,9 @@ from gridsum.config.variants import VARIANTS, variant
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.rollout import Network
-from gridsum.model.runs import flatten
 from gridsum.objective.paper import cost, sampled_success
 from gridsum.ops.forms import by_blas_alone
-from gridsum.ops.grids import GridSize
+from gridsum.ops.grids import GridSize, side_by_side
 from gridsum.training.gradients import EagerGradients, draw_grid, part_gradient
 from gridsum.training.optimiser import AdamW
 from tests.oracles.sizes import SMALLEST
@@ -172,6 +171,6 @@ def test_the_gradient_is_that_of_the_mean_cost_of_the_groups(bounds):
         success = sampled_success(network(batch.symbols, size, form="plain"), targets, draws, columns)
         totals.append(cost(rollout, targets, config.objective, columns, success).total)
     total = torch.stack(totals).mean(0)
-    expected = flatten(torch.autograd.grad(total.sum(), list(network.parameters())))
+    expected = side_by_side(torch.autograd.grad(total.sum(), list(network.parameters())))
     torch.testing.assert_close(found.costs["total"], total.detach())
     torch.testing.assert_close(found.gradient, expected, rtol=1e-7, atol=1e-10)

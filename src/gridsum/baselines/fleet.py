@@ -19,10 +19,11 @@ from gridsum.config.registry import GradientSource
 from gridsum.data.problems import Batch, Space, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.evaluate import Answers, Asked, Subject
-from gridsum.model.runs import flatten, parameter_count
+from gridsum.model.runs import parameter_count
 from gridsum.model.store import Model
 from gridsum.objective.paper import Cost
 from gridsum.ops.devices import Replayed, on_gpu
+from gridsum.ops.grids import side_by_side
 from gridsum.tasks import PAD
 from gridsum.training.folders import read_metrics
 from gridsum.training.gradients import Gradients
@@ -79,7 +80,7 @@ class MappedGradients(GradientSource):
             return costs[0], torch.stack(costs).detach()
 
         gradients, costs = vmap(grad(of_run, has_aux=True))(named, *problem, stream.fold(_INSIDE).key)
-        return torch.cat((flatten(gradients[name] for name in named), costs), 1)
+        return torch.cat((side_by_side(gradients[name] for name in named), costs), 1)
 
 
 @torch.no_grad()

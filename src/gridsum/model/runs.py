@@ -1,7 +1,7 @@
 """Parameters of R runs at once: how they are drawn, loaded and laid side by side. Each leads with the run."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar, cast
 
 import torch
@@ -52,16 +52,12 @@ def as_written(network: "RunsModule") -> bool:
     kinds = [type(part) for part in parts]
     return (
         kinds == network.built
-        and all(_class_as_written(kind) for kind in set(kinds))
+        and all(kind in _WRITTEN for kind in kinds)
+        and all(vars(kind).get(name) is part for kind in set(kinds) for name, part in _WRITTEN[kind].items())
         and not any(_WRITTEN[kind].keys() & vars(part).keys() for kind, part in zip(kinds, parts, strict=True))
         and not any(getattr(part, hooks) for part in parts for hooks in _HOOKS)
         and not any(getattr(nn.modules.module, f"_global{hooks}") for hooks in _HOOKS)
     )
-
-
-def _class_as_written(kind: type[nn.Module]) -> bool:
-    methods = _WRITTEN.get(kind)
-    return methods is not None and all(vars(kind).get(name) is method for name, method in methods.items())
 
 
 class RunsModule(nn.Module):
@@ -88,10 +84,8 @@ class RunModule(nn.Module):
     decayed: tuple[str, ...] = ()
     """The parameters that weight decay applies to."""
 
-
-def flatten(tensors: Iterable[Tensor]) -> Tensor:
-    """[R, ...] tensors side by side: [R,P]."""
-    return torch.cat([tensor.reshape(tensor.shape[0], -1) for tensor in tensors], 1)
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name} {list(part.shape)}" for name, part in self.named_parameters(recurse=False))
 
 
 def parameter_count(network: nn.Module) -> int:

@@ -7,7 +7,6 @@
 A rollout picks a form once (`gridsum.model.rollout`), and its operations ask for it.
 """
 
-import functools
 import importlib.util
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -24,12 +23,13 @@ Form = Literal["plain", "cpu", "triton"]
 Kept = dict[Hashable, Tensor]
 """What stays the same for a whole rollout."""
 
+_TRITON = importlib.util.find_spec("triton") is not None
 _FORM: ContextVar[tuple[Form, Kept | None]] = ContextVar("form", default=("plain", None))
 
 
 def fastest_form(like: Tensor) -> Form:
     """The form for tensors like this one. A GPU without Triton, or in float64, is served as a CPU is."""
-    return "triton" if like.is_cuda and like.dtype != torch.float64 and _triton_installed() else "cpu"
+    return "triton" if like.is_cuda and like.dtype != torch.float64 and _TRITON else "cpu"
 
 
 def form() -> Form:
@@ -83,8 +83,3 @@ def by_blas_alone() -> Iterator[None]:
 def full_precision(like: Tensor) -> torch.autocast:
     """Products in the dtype of what is multiplied, whatever training asks for."""
     return torch.autocast(like.device.type, enabled=False)
-
-
-@functools.cache
-def _triton_installed() -> bool:
-    return importlib.util.find_spec("triton") is not None

@@ -1,6 +1,6 @@
 """The sizes of grids, and the products, norms and masks that all operations on them share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,6 +51,11 @@ def only_inside(size: GridSize | None, grid: Tensor) -> Tensor:
     """
     inside = size and size.inside
     return grid if inside is None else torch.where(inside[:, None, :, :, None], grid, 0.0)
+
+
+def side_by_side(tensors: Iterable[Tensor]) -> Tensor:
+    """[R,...] tensors as one row a run, [R,P]."""
+    return torch.cat([tensor.reshape(tensor.shape[0], -1) for tensor in tensors], 1)
 
 
 def neighbours(x: Tensor, places: Sequence[tuple[int, int]], outside: float = 0) -> list[Tensor]:

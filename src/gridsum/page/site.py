@@ -15,7 +15,6 @@ from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, Model, shipped_records
 from gridsum.page.data import facts_of, network_script, rule_script
-from gridsum.tasks import Task
 
 WEB = Path(__file__).parent / "web"
 LANGUAGES = ("en", "de", "fr", "es", "zh")
@@ -54,7 +53,10 @@ def static_files(models: Sequence[Model], api: bool = False) -> dict[str, bytes]
     about = {
         "version": __version__,
         "facts": facts,
-        "rules": {table.task.name: {"model": name, **_operation(table.task)} for name, table in rules.items()},
+        "rules": {
+            task.name: {"model": name, "kind": task.kind, "base": task.alphabet.base, "sign": task.alphabet.signs}
+            for name, task in ((name, table.task) for name, table in rules.items())
+        },
         "models": [
             {"name": model.name, "file": file_of(model.name), "variant": model.config.variant} for model in models
         ],
@@ -102,7 +104,3 @@ def _scores(name: str) -> dict[str, int] | None:
         return None
     right = {record.suite: round(100 * float(accuracy_text(record.seq))) for record in read([path])}
     return {"random": right[TRAINED], "nines": right[NINES]}
-
-
-def _operation(task: Task) -> dict[str, Any]:
-    return {"kind": task.kind, "base": task.alphabet.base, "sign": task.alphabet.signs}

@@ -19,10 +19,11 @@ from gridsum.config.variants import SMALL
 from gridsum.data.problems import Batch
 from gridsum.data.streams import Stream
 from gridsum.model.rule import RuleNetwork
-from gridsum.model.runs import as_written, flatten
+from gridsum.model.runs import as_written
 from gridsum.objective.exact import Cost, cost
 from gridsum.ops.devices import Replayed, on_gpu
 from gridsum.ops.forms import served
+from gridsum.ops.grids import side_by_side
 from gridsum.tasks import DEFAULT
 from gridsum.training.discovery import at_step, draw, grid_of, rate, recurrent_steps, roll_out
 from gridsum.training.gradients import Gradients
@@ -85,7 +86,7 @@ class ExactGradients(GradientSource):
     def _rows(self, phase: Phase, steps: int, number: Tensor) -> Tensor:
         """The gradient of every run, and its costs: [R,P+Q]."""
         # All weights as one leaf, new each time: a graph cannot be captured over one that another stream has seen.
-        weights = flatten(parameter.detach() for parameter in self.network.parameters()).requires_grad_()
+        weights = side_by_side(parameter.detach() for parameter in self.network.parameters()).requires_grad_()
         reduced = served(self.config.training.precision, self.device) == "bf16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=reduced):
             named = {f"network.{name}": part for name, part in named_rows(self.network, weights).items()}

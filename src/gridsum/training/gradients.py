@@ -15,10 +15,9 @@ from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.paper import Readout
 from gridsum.model.rollout import Network
-from gridsum.model.runs import flatten
 from gridsum.objective.paper import cost, sampled_success
 from gridsum.ops.forms import Form, by_blas_alone
-from gridsum.ops.grids import GridSize
+from gridsum.ops.grids import GridSize, side_by_side
 from gridsum.training.optimiser import learning_rate
 
 # What a step's random numbers are for.
@@ -115,7 +114,7 @@ def part_gradient(
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
     costs = {name: part.detach() for name, part in vars(spent).items()}
     # A gradient may come as an expanded view; a row a run is what the optimiser takes.
-    return Gradients(flatten(gradients), costs, torch.stack(truncations).amax(0))
+    return Gradients(side_by_side(gradients), costs, torch.stack(truncations).amax(0))
 
 
 def _truncation(rollout: Readout, epsilon: float | Tensor, config: ModelConfig, steps: int | None) -> Tensor:

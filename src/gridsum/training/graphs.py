@@ -34,14 +34,15 @@ class GraphGradients(EagerGradients):
         if not as_written(self.network):  # a graph that is replayed calls no modules
             return super().__call__(step)
         self.step.fill_(step + self.config.training.first_step)
-        lengths = [self._guess(group) for group in self.groups]
+        ponders, guess = self.config.model.halting == "ponder", self._LENGTHS[2]
+        lengths = [self._length(max(recent, default=guess)) if ponders else None for recent in self.recent]
         for group in self.groups:  # captures wait for all else to finish, so they come first
             self._graph(group, lengths[group])
         parts = [self._replay(group, lengths[group]) for group in self.groups]
         for lane, _ in self.lanes:
             torch.cuda.current_stream().wait_stream(lane)
         for group in self.groups:
-            while self.config.model.halting == "ponder":
+            while ponders:
                 truncation = parts[group].truncation
                 assert truncation is not None
                 taken, unfinished = truncation.tolist()
@@ -53,11 +54,6 @@ class GraphGradients(EagerGradients):
                 parts[group] = self._replay(group, lengths[group])
                 torch.cuda.current_stream().wait_stream(self.lanes[group][0])
         return mean_of(parts)
-
-    def _guess(self, group: int) -> int | None:
-        if self.config.model.halting != "ponder":
-            return None
-        return self._length(max(self.recent[group], default=self._LENGTHS[2]))
 
     def _length(self, needed: float) -> int:
         """The length of the shortest graph that takes so many steps, if any does, else of the longest."""

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from gridsum.config.paper import TrainingConfig
-from gridsum.model.runs import RunModule, flatten
+from gridsum.model.runs import RunModule
+from gridsum.ops.grids import side_by_side
 
 
 def learning_rate(step: int, config: TrainingConfig) -> float:
@@ -44,7 +45,7 @@ class AdamW:
 
     def __init__(self, network: nn.Module, config: TrainingConfig) -> None:
         self.config, self.network = config, network
-        self.weights = flatten(parameter.detach() for parameter in network.parameters())
+        self.weights = side_by_side(parameter.detach() for parameter in network.parameters())
         self.mean = torch.zeros_like(self.weights)
         self.square = torch.zeros_like(self.weights)
         self.updates = torch.zeros(len(self.weights), dtype=torch.int64, device=self.weights.device)
@@ -77,7 +78,7 @@ class AdamW:
 
     def step(self, number: int) -> None:
         """Training step `number`, down the gradients that `backward` has left; these are then cleared."""
-        gradient = flatten(part.grad for part in self.network.parameters() if part.grad is not None)
+        gradient = side_by_side(part.grad for part in self.network.parameters() if part.grad is not None)
         alive = torch.ones(len(gradient), dtype=torch.bool, device=gradient.device)
         rate = torch.tensor(learning_rate(number, self.config), dtype=torch.float64)
         self.update(gradient, rate, alive)
@@ -85,7 +86,7 @@ class AdamW:
 
     def begin_anew(self, runs: slice, network: nn.Module) -> None:
         """Take up the weights of a network of these runs, and forget their gradients so far."""
-        self.weights[runs] = flatten(parameter.detach() for parameter in network.parameters()).to(self.weights)
+        self.weights[runs] = side_by_side(parameter.detach() for parameter in network.parameters()).to(self.weights)
         for part in (self.mean, self.square, self.updates):
             part[runs] = 0
         self.publish()

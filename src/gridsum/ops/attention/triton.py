@@ -14,8 +14,9 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
+from gridsum.ops.grids import side_by_side
 from gridsum.ops.kernels.cells import MOST_CELLS, cell_of, entries, own_grid, place_of
-from gridsum.ops.kernels.gathering import Gathered, Parameters, nothing, side_by_side, summands
+from gridsum.ops.kernels.gathering import Gathered, Parameters, nothing, summands
 from gridsum.ops.kernels.layers import add_to
 
 # Cells and warps of a program, as measured on an H200. Neighbours are taken one at a time going backward: all at once

@@ -31,14 +31,6 @@ def folded_attention(
     q = linear(context, query, projection_bias[:, 0])
     # carried over to the grid's own space: [R,B,h·C,E]
     queries = torch.einsum("rbchd,rehd->rbhce", *(x.unflatten(-1, (heads, -1)) for x in (q, key))).flatten(2, 3)
-    found = _attend(queries, grid, inside, bias, heads)
-    values = value.unflatten(-1, (heads, -1))
-    joined = torch.einsum("rbhce,rehd->rbchd", found.unflatten(2, (heads, -1)), values).flatten(-2)
-    return joined + projection_bias[:, 2, None, None]
-
-
-def _attend(queries: Tensor, grid: Tensor, inside: Tensor | None, bias: Tensor, heads: int) -> Tensor:
-    """The mean of the grid's vectors that each query attends to: [R,B,h·C,E]."""
     height, columns, width = grid.shape[2:]
     cells = grid.flatten(2, 3)
     scale = 1 / math.sqrt(width // heads)
@@ -47,6 +39,11 @@ def _attend(queries: Tensor, grid: Tensor, inside: Tensor | None, bias: Tensor, 
     if inside is not None:
         scores = scores.masked_fill(~inside.flatten(1)[:, None, None], -math.inf)
     weights = scores.softmax(-1)
+    # the mean of the grid's vectors that each query attends to: [R,B,h·C,E]
     if columns < _LONG_ROW:
-        return torch.matmul(weights, cells)
-    return torch.matmul(weights.unflatten(-1, (height, columns)).transpose(2, 3), grid).sum(2)
+        found = torch.matmul(weights, cells)
+    else:
+        found = torch.matmul(weights.unflatten(-1, (height, columns)).transpose(2, 3), grid).sum(2)
+    values = value.unflatten(-1, (heads, -1))
+    joined = torch.einsum("rbhce,rehd->rbchd", found.unflatten(2, (heads, -1)), values).flatten(-2)
+    return joined + projection_bias[:, 2, None, None]

@@ -18,8 +18,9 @@ from torch.nn import functional as F
 
 from gridsum.ops.context.reading import read_context, read_context_back
 from gridsum.ops.dropout.plain import Dropout
+from gridsum.ops.grids import side_by_side
 from gridsum.ops.kernels.cells import entries
-from gridsum.ops.kernels.gathering import nothing, side_by_side, summands
+from gridsum.ops.kernels.gathering import nothing, summands
 from gridsum.ops.kernels.layers import fits, reduced_kind
 from gridsum.ops.transition.products import products
 

@@ -4,7 +4,7 @@ A GPU adds fast where each program has a place of its own. So a gradient is gath
 from step to step: the last step of a rollout makes them, each adds onto them and hands them on to the step before.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +36,6 @@ class Gathered(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:  # noqa: ARG004
         (summands,) = gradients
         return None if summands is None else summands.sum(0), None
-
-
-def side_by_side(tensors: Iterable[Tensor]) -> Tensor:
-    """[R,...] parameters as one row a run, [R,P], as kernels take them."""
-    return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
 
 
 def nothing(shape: Sequence[int], like: Tensor) -> Tensor:

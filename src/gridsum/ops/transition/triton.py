@@ -17,8 +17,9 @@ import triton.language as tl
 from torch import Tensor
 from torch.autograd import Function
 
+from gridsum.ops.grids import side_by_side
 from gridsum.ops.kernels.cells import MOST_CELLS, cell_of, entries, own_grid, sample_of
-from gridsum.ops.kernels.gathering import Gathered, Parameters, nothing, side_by_side, summands
+from gridsum.ops.kernels.gathering import Gathered, Parameters, nothing, summands
 from gridsum.ops.kernels.layers import add_to, fits, keep_factor, normalise, reduced_kind, sigmoid, through_norm
 from gridsum.ops.transition.products import SHARES, add_products_of_a_step
 
@@ -265,7 +266,8 @@ class KernelTransition(Function):
         last: bool,
     ) -> tuple[Tensor | None, ...]:
         grid, attended = grid.contiguous(), attended.contiguous()
-        sizes = _top_rows(sizes) if last else sizes
+        if last and sizes is not None:  # as if the top rows were the grids
+            sizes = torch.cat((torch.ones_like(sizes[:, :1]), sizes[:, 1:]), 1)
         out, qkv = torch.empty_like(grid), None if last else low.new_empty(*grid.shape[:-1], 3 * grid.shape[-1])
         call = _Call((grid, attended, packed, low), hidden, sizes, bits or (), factor)
         saves = any(ctx.needs_input_grad)
@@ -327,15 +329,6 @@ def packed_transition(step: Any, matrix: Tensor, cells: int) -> Parameters:
     ways = [Gathered.apply(matrices, SHARES), Gathered.apply(scales, programs)]
     packed = torch.cat((matrices, scales), 1).detach()
     return Parameters(packed, packed.to(reduced), ways)
-
-
-def _top_rows(sizes: Tensor | None) -> Tensor | None:
-    """`sizes` of the top rows alone, as if they were the grids."""
-    if sizes is None:
-        return None
-    sizes = sizes.clone()
-    sizes[:, 0] = 1
-    return sizes
 
 
 def _options(tuned: dict[str, int], kind: torch.dtype) -> dict[str, int]:
