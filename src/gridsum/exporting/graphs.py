@@ -24,10 +24,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from gridsum.automaton.rule import Rules
 from gridsum.io.disk import write_atomically
 from gridsum.model.rollout import Network
 from gridsum.model.rule import RuleNetwork
-from gridsum.tasks import FIRST_DIGIT
 
 _OPSET = 18
 _TOLERANCE = 1e-4
@@ -67,8 +67,7 @@ class _RuleStep(nn.Module):
     def __init__(self, network: RuleNetwork) -> None:
         super().__init__()
         self.network = network
-        written = network.embedding.weight[:, FIRST_DIGIT : network.task.alphabet.equals_symbol]
-        cell, query = network.meet(torch.nn.functional.pad(written, (0, 0, 0, 1)))
+        cell, query, *_ = Rules(network).prepare()
         self.cell, self.query = (nn.Parameter(part[0].detach(), requires_grad=False) for part in (cell, query))
 
     def forward(self, symbols: Tensor, bits: Tensor) -> tuple[Tensor, ...]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +89,9 @@ def filled(page: str, texts: Mapping[str, str], facts: Mapping[str, Any]) -> str
         return re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], found[0]), texts[key])
 
     page = re.sub(
-        r'data-t-([a-z-]+)="([\w.-]+)"', lambda found: f'{found[0]} {found[1]}="{_quoted(text(found[2]))}"', page
+        r'data-t-([a-z-]+)="([\w.-]+)"', lambda found: f'{found[0]} {found[1]}="{escape(text(found[2]))}"', page
     )
     return re.sub(r'data-t="([\w.-]+)"([^>]*)>', lambda found: f"{found[0]}{text(found[1])}", page)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;")
 
 
 def _scores(name: str) -> dict[str, int] | None:
