@@ -5,7 +5,8 @@ import torch
 
 from gridsum.config.paper import TrainingConfig
 from gridsum.model.rollout import Network
-from gridsum.training.optimiser import AdamW, decayed_parameters, flatten, learning_rate
+from gridsum.ops.grids import side_by_side
+from gridsum.training.optimiser import AdamW, decayed_parameters, learning_rate
 from tests.training.test_gradients import tiny
 
 CONFIG = TrainingConfig(steps_per_epoch=2, restart_epochs=3)
@@ -71,4 +72,4 @@ def test_updates_are_torch_s_run_by_run(size):
                 torch.testing.assert_close(norm, gradient.norm(dim=1))
         expected = torch.cat([p.detach().flatten() for p in copies])
         torch.testing.assert_close(ours.weights[run], expected, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(flatten(p.detach() for p in network.parameters()), ours.weights)
+    torch.testing.assert_close(side_by_side(p.detach() for p in network.parameters()), ours.weights)
