@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image, ImageSequence
 
 from gridsum.cli import main
@@ -60,7 +61,11 @@ def test_the_campaigns_commands_work(
     monkeypatch.chdir(tmp_path)
     planned, quick, whole, check = (command for command in COMMANDS if command[0] == "reproduce")
     assert main(planned) == 0
-    assert "0 of 510 epochs" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "train       noGroups                0 of 510 epochs     about " in told
+    assert f"by the rate of a server's cores, of which it uses {torch.get_num_threads()}\n" in told
+    assert {line.split()[0] for line in told.splitlines()[:-1]} == {"train", "validate", "overtrain", "measure"}
+    assert not list(tmp_path.iterdir()), "nothing is begun"
     assert main([*quick, "--variants", "fixedTime", "--seeds", "0", "--only", "train", "report"]) == 0
     assert (tmp_path / "out" / "quick" / "results.md").exists()
     assert main([*whole, "--dry-run"]) == 0

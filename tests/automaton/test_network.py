@@ -3,13 +3,11 @@
 import pytest
 import torch
 
-from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.run import Run, frames
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load
 from gridsum.tasks import FIRST_DIGIT, Addition
 from tests.oracles.column_addition import EMPTY_CELL, shipped
-from tests.oracles.sizes import SMALL_RULE
 
 ADD = Addition()
 
@@ -38,16 +36,3 @@ def test_the_shipped_network_takes_the_steps_of_its_table(expression: str):
     symbols = torch.tensor(Run.of(table, terms).symbols.astype(int))
     assert len(found) > 1
     assert network_states(network, symbols, len(found)) == [*found, found[-1]]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_a_step_is_the_same_whether_it_was_asked_before_or_not(seed: int):
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randint(EMPTY_CELL + 1, (5, 4, 6), generator=generator)
-    state = torch.randint(2**SMALL_RULE.bits, x.shape, generator=generator)
-    network = RuleNetwork(SMALL_RULE, [seed])
-    rule = LearnedRule(network)
-    rule.step(x, torch.zeros_like(x))
-    before = rule.step(x, state)  # with states that were not met before
-    assert torch.equal(rule.step(x, state), before)
-    assert torch.equal(LearnedRule(network).step(x, state), before)

@@ -54,6 +54,8 @@ def test_the_cache_holds_what_the_trace_shows():
     torch.testing.assert_close(cache["step"], trace.grids[1:], atol=1e-3, rtol=1e-3)
     assert cache["context.decision"].shape == (answer.steps + 1, 1)
     assert {"embedding", "placement", "step.attention", "context.decision", "output"} <= cache.keys()
+    torch.testing.assert_close(cache["placement"][0], trace.inside.actions)
+    torch.testing.assert_close(model.network.read(trace.grids[None])[0].softmax(-1), trace.inside.decoded)
     context, halting = cache["context"]
     assert trace.inside.halting is not None
     torch.testing.assert_close(halting, trace.inside.halting)

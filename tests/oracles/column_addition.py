@@ -99,28 +99,19 @@ def place_slowly(table: RuleTable, terms: Sequence[str], height: int, width: int
 def states_slowly(table: RuleTable, terms: Sequence[str], height: int, width: int, limit: int) -> list[list[list[int]]]:
     """Every state from the first to rest, or to `limit` steps."""
     x = place_slowly(table, terms, height, width)
-    outside = table.outside
-    state = [[0] * width for _ in range(height)]
-    found = [state]
+    found = [[[0] * width for _ in range(height)]]
+
+    def at(i: int, j: int) -> int:
+        return found[-1][i][j] if i < height and 0 <= j < width else table.outside
+
+    def after(i: int, j: int) -> int:
+        return int(table.steps[x[i][j], at(i, j - 1), at(i, j + 1), at(i + 1, j)])
+
     for _ in range(limit):
-        new = [
-            [
-                int(
-                    table.steps[
-                        x[i][j],
-                        state[i][j - 1] if j > 0 else outside,
-                        state[i][j + 1] if j + 1 < width else outside,
-                        state[i + 1][j] if i + 1 < height else outside,
-                    ]
-                )
-                for j in range(width)
-            ]
-            for i in range(height)
-        ]
-        if new == state:
+        new = [[after(i, j) for j in range(width)] for i in range(height)]
+        if new == found[-1]:
             break
-        state = new
-        found.append(state)
+        found.append(new)
     return found
 
 

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from benchmarks.ship import ShippingError, ship_exact
 from gridsum.automaton.files import read_rule, shipped_rule
@@ -28,16 +27,6 @@ from tests.study.conftest import ROOT, of_any_commit, quick_jobs, table_lines
 @pytest.fixture
 def reproduce(command: Reproduce) -> Reproduce:
     return lambda *arguments: command("reproduce", "--device", "cpu", *arguments)
-
-
-def test_a_dry_run_says_what_is_left_and_writes_nothing(reproduce: Reproduce, tmp_path: Path):
-    status, out, _ = reproduce("--dry-run", "--out", str(tmp_path / "new"))
-    assert status == 0
-    assert not (tmp_path / "new").exists()
-    assert "train       noGroups                0 of 510 epochs     about " in out
-    assert f"by the rate of a server's cores, of which it uses {torch.get_num_threads()}\n" in out
-    stages = [line.split()[0] for line in out.splitlines()]
-    assert set(stages[:-1]) == {"train", "validate", "overtrain", "measure"}
 
 
 def test_what_is_done_is_not_done_again(reproduce: Reproduce, quick: Path):
