@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,6 +40,13 @@ def network_follows_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     from gridsum.automaton.rule import Agreement
 
     monkeypatch.setattr("gridsum.automaton.rule.agreement", lambda *_: Agreement(146_004, 0, 1.57))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which the test is."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -28,9 +28,9 @@ _IN_PYTHON = [
 ]
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("code", _IN_PYTHON)
-def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
+def test_python_runs(code: str, monkeypatch: pytest.MonkeyPatch):
     for place, names in ((registry, ["_registered"]), (paper, ["STEPS"]), (tasks, ["_registered"])):
         for name in names:  # what a document adds is added for itself
             monkeypatch.setattr(place, name, dict(getattr(place, name)))
@@ -46,12 +46,11 @@ def names_of(words: str) -> dict[str, Any]:
     return made
 
 
-def test_the_slurm_job_of_research_md_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_slurm_job_of_research_md_goes_on(here: Path):
     (script,) = re.findall(r"```sbatch\n(.*?)```", (ROOT / "docs" / "research.md").read_text(), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "gridsum").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
-    (tmp_path / "gridsum").chmod(0o755)
-    around = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_ARRAY_TASK_ID": "1"}
+    (here / "gridsum").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (here / "gridsum").chmod(0o755)
+    around = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "SLURM_ARRAY_TASK_ID": "1"}
     for more in ([], ["--resume"]):
         told = subprocess.run(["bash", "-e"], input=script, env=around, capture_output=True, text=True, check=True)
         command = told.stdout.split()
@@ -107,13 +106,10 @@ def small(command: list[str]) -> list[str]:
     return command
 
 
-@pytest.mark.usefixtures("network_follows_its_rule")
+@pytest.mark.usefixtures("network_follows_its_rule", "here")
 @pytest.mark.parametrize("name", ["../README.md", "exact.md", "tasks.md", "comparison.md", "research.md"])
-def test_commands_of_the_documents_run(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_commands_of_the_documents_run(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """At toy size, one after the other in one folder. Those of `clusters.md` need a cluster (tests of reproduction)."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(COLLECTIONS, "comparison", COLLECTIONS["comparison"][:1])
     others = importlib.metadata.entry_points
     offered = lambda **chosen: [_Nim()] if chosen == {"group": "gridsum.tasks"} else others(**chosen)  # noqa: E731

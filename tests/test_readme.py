@@ -54,20 +54,17 @@ def test_the_curves_to_expect_are_the_record_s():
     assert all(run["proved"] for run in record["runs"])
 
 
-def test_the_campaigns_commands_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_the_campaigns_commands_work(here: Path, capsys: pytest.CaptureFixture[str]):
     """A piece of each, otherwise as written."""
-    monkeypatch.chdir(tmp_path)
     planned, quick, whole, check = (command for command in COMMANDS if command[0] == "reproduce")
     assert main(planned) == 0
     told = capsys.readouterr().out
     assert "train       noGroups                0 of 510 epochs     about " in told
     assert f"by the rate of a server's cores, of which it uses {torch.get_num_threads()}\n" in told
     assert {line.split()[0] for line in told.splitlines()[:-1]} == {"train", "validate", "overtrain", "measure"}
-    assert not list(tmp_path.iterdir()), "nothing is begun"
+    assert not list(here.iterdir()), "nothing is begun"
     assert main([*quick, "--variants", "fixedTime", "--seeds", "0", "--only", "train", "report"]) == 0
-    assert (tmp_path / "out" / "quick" / "results.md").exists()
+    assert (here / "out" / "quick" / "results.md").exists()
     assert main([*whole, "--dry-run"]) == 0
     capsys.readouterr()
     assert main([*check, "--time-limit", "1"]) == 0

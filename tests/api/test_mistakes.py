@@ -56,13 +56,10 @@ def train(*arguments: Any, **options: Any) -> Any:
         (lambda: gridsum.load("base").solve("1+2", network=True), "is a network already"),
     ],
 )  # fmt: skip
-def test_a_natural_mistake_is_answered_with_the_mend(
-    ask: Callable[[], Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.chdir(tmp_path)
+def test_a_natural_mistake_is_answered_with_the_mend(ask: Callable[[], Any], said: str, here: Path):
     with pytest.raises((ValueError, AttributeError), match=said):
         ask()
-    assert not list(tmp_path.iterdir()), "nothing is begun"
+    assert not list(here.iterdir()), "nothing is begun"
 
 
 def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyPatch):

@@ -13,40 +13,6 @@ def drawn(*terms: str, width: int = 80) -> list[str]:
     return draw(trace, width).splitlines()
 
 
-def test_every_step_is_drawn_with_what_changes():
-    lines = drawn("58", "7")
-    assert lines[:2] == ["58+7=", "fixed-point halting, hard placement, model exact"]
-    start = lines.index("placed on the grid")
-    assert lines[start + 1 :] == [
-        "  >  ·  ·  +  7",
-        "     ·  ·  5  8",
-        "     ·  ·  ·  ·",
-        "",
-        "before any step   reads nothing",
-        "  >  ·  ·  ·  ·",
-        "     ·  ·  ·  ·",
-        "     ·  ·  ·  ·",
-        "",
-        "step 1   reads 7",
-        "  >  ·  ·  · [7]",
-        "     ·  · [5][8]",
-        "     ·  ·  ·  ·",
-        "",
-        "step 2   reads 55",
-        "  >  ·  · [5][5]",
-        "     ·  ·  5  8",
-        "     ·  ·  ·  ·",
-        "",
-        "step 3   reads 65",
-        "  >  ·  · [6] 5",
-        "     ·  ·  5  8",
-        "     ·  ·  ·  ·",
-        "",
-        "halted after 3 steps, answer 65, which is right",
-        "",
-    ]
-
-
 def test_of_a_long_sum_the_ends_are_drawn():
     lines = drawn("9" * 500, "1")
     assert max(map(len, lines)) <= 80

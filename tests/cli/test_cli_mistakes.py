@@ -107,10 +107,9 @@ NATURAL = {
 
 
 @pytest.mark.parametrize(("line", "told"), (OPTIONS | NATURAL).items())
-def test_options(line: str, told: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
+def test_options(line: str, told: str, command: Command, here: Path):
     assert told in refused(command(*line.split()))
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
 def test_a_device_that_is_not_there(command: Command, model: str):

@@ -112,25 +112,31 @@ def test_a_standard_output_that_takes_no_more_is_no_bug(tmp_path: Path, environm
     assert told[7:] in ([], [f"{full}choose another place", "2"])
 
 
-def test_the_drawing_of_a_network_shows_its_placement_its_readings_and_when_it_halts(command: Command):
-    status, out, err = command("solve", "523+102+9416", "--model", "base", "--show")
+@pytest.mark.parametrize("name", ["exact", "base"])
+def test_a_drawing_shows_placement_every_change_and_when_it_halts(name: str, command: Command):
+    status, out, err = command("solve", "523+102+9416", "--model", name, "--show")
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
-    trace = gridsum.trace("523+102+9416", "base")
+    trace = gridsum.trace("523+102+9416", name)
     lines = out.splitlines()
+    answer = trace.answer
+    assert lines[:2] == ["523+102+9416=", f"{answer.halting} halting, {answer.placement} placement, model {name}"]
     placed = lines.index("placed on the grid")
     assert [line.split()[-4:] for line in lines[placed + 1 : placed + 4]] == [list("9416"), list("+102"), list("·523")]
     titles = [number for number, line in enumerate(lines) if line.startswith(("before any step", "step "))]
     assert len(titles) == len(trace) > 3
     for n, number in enumerate(titles):
-        assert trace.inside.halting is not None
-        assert f"λ {float(trace.inside.halting[n]):.3f}   halted by now " in lines[number]
-        if "no symbol has changed" not in lines[number]:
-            rows = lines[number + 1 : number + 1 + len(trace.text[n])]
-            assert [re.sub(r"[ >\[\]]", "", row) for row in rows] == trace.text[n]
-            changed = sum(map(str.__ne__, "".join(trace.text[n]), "".join(trace.text[n - 1]))) if n else 0
-            assert "".join(rows).count("[") == changed
-    assert f"halted after {trace.answer.steps} steps, answer 10041, which is right" in lines
+        if trace.inside.halting is not None:
+            assert f"λ {float(trace.inside.halting[n]):.3f}   halted by now " in lines[number]
+        after, before = trace.text[n], trace.text[max(n - 1, 0)]
+        if after == before and n:
+            assert "no symbol has changed" in lines[number]
+            continue
+        assert lines[number].endswith(f"reads {after[0].replace('·', '') or 'nothing'}")
+        for row, (text, was) in enumerate(zip(after, before, strict=True)):
+            cells = "".join(f"[{a}]" if a != b else f" {a} " for a, b in zip(text, was, strict=True))
+            assert lines[number + 1 + row] == f"{'' if row else '  >':4}{cells}".rstrip()
+    assert f"halted after {answer.steps} steps, answer 10041, which is right" in lines
 
 
 def test_letters_that_the_terminal_lacks_are_replaced(model: str):

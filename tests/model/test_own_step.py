@@ -12,13 +12,12 @@ from tests.training.test_gradients import TINY
 
 
 @pytest.mark.parametrize("variant", ["base", "fixedTime"])
-def test_a_step_of_ones_own_is_trained_saved_solved_traced_and_evaluated(variant, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_step_of_ones_own_is_trained_saved_solved_traced_and_evaluated(variant, here, monkeypatch):
     monkeypatch.setattr(paper, "STEPS", dict(paper.STEPS))
     blur = names_of("class Blur")["Blur"]
     settings = TINY | {"model.step": "blur", "training.epochs": 1, "training.steps_per_epoch": 3}
-    gridsum.train(variant, seeds=[0, 1], out=tmp_path / "run", settings=settings, quiet=True, device="cpu")
-    model = gridsum.load(tmp_path / "run" / "seed-1")
+    gridsum.train(variant, seeds=[0, 1], out=here / "run", settings=settings, quiet=True, device="cpu")
+    model = gridsum.load(here / "run" / "seed-1")
     network = model.network
     assert isinstance(network, Network)
     assert isinstance(network.step, blur)
@@ -35,4 +34,4 @@ def test_a_step_of_ones_own_is_trained_saved_solved_traced_and_evaluated(variant
 
     paper.STEPS.pop("blur")
     with pytest.raises(ConfigError, match=r"unknown step 'blur' here, only attention; .*register_step\('blur'"):
-        gridsum.load(tmp_path / "run" / "seed-0")
+        gridsum.load(here / "run" / "seed-0")

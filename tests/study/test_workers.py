@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,12 +65,24 @@ def test_a_job_waits_for_a_folder_that_is_being_let_go_of(tmp_path: Path, monkey
     assert job.state(tmp_path).finished
 
 
-def test_processes_side_by_side_do_what_this_process_does(tmp_path: Path):
+@pytest.mark.parametrize(
+    "workers",
+    [partial(processes, 2), pytest.param(partial(cluster, "ray", cpus=2), marks=pytest.mark.slow)],
+    ids=["processes", "ray"],
+)
+def test_workers_side_by_side_do_what_this_process_does_and_an_error_is_told(workers, tmp_path: Path):
+    if workers.func is cluster:
+        pytest.importorskip("ray")
     told: list[str] = []
-    with processes(2) as submit:
-        assert run_by(submit, sweep_jobs(PAPER, RATES, (1,)), tmp_path / "beside", None, told.append) == []
+    broken = tmp_path / "broken" / "0"
+    broken.mkdir(parents=True)
+    (broken / "config.json").write_text("{")
+    with workers() as submit:
+        assert run_by(submit, sweep_jobs(PAPER, RATES, (1, 2)), tmp_path / "beside", None, told.append) == []
+        with pytest.raises((ValueError, RuntimeError), match=r"config\.json"):
+            run_by(submit, sweep_jobs(PAPER, {}, (1,)), tmp_path / "broken", None, print)
     assert len(told) == 2
-    for job in sweep_jobs(PAPER, RATES, (1,)):
+    for job in sweep_jobs(PAPER, RATES, (1, 2)):
         do_job(job, tmp_path / "here", None)
         name = job.training.name
         assert outcome(tmp_path / "beside" / name) == outcome(tmp_path / "here" / name) != {}
@@ -93,7 +106,7 @@ def beside(look: Callable[[], bool]) -> Iterator[None]:
         thread.join()
 
 
-def test_processes_are_stopped_with_their_driver_and_an_error_is_told(tmp_path: Path):
+def test_processes_are_stopped_with_their_driver(tmp_path: Path):
     def interrupt() -> bool:
         if kept_logs(tmp_path / "run"):
             os.kill(os.getpid(), signal.SIGINT)
@@ -105,11 +118,6 @@ def test_processes_are_stopped_with_their_driver_and_an_error_is_told(tmp_path: 
         run_by(submit, [job], tmp_path / "run", None, print)
     with locked(tmp_path / "run" / job.training.name):  # nobody holds it any more
         pass
-    broken = tmp_path / "broken" / job.training.name
-    broken.mkdir(parents=True)
-    (broken / "config.json").write_text("{")
-    with pytest.raises((ValueError, RuntimeError), match=r"config\.json"), processes(1) as submit:
-        run_by(submit, [job], tmp_path / "broken", None, print)
 
 
 def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path):
@@ -158,25 +166,6 @@ def test_without_a_cluster_it_says_so(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ray, "init", too_busy)
     with pytest.raises(WorkersError, match="could be started here: The current node timed out"), cluster("ray"):
         pass
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)  # however busy the machine is
-def test_a_local_cluster_does_what_this_process_does(tmp_path: Path):
-    pytest.importorskip("ray")
-    told: list[str] = []
-    with cluster("ray", cpus=2) as submit:
-        assert run_by(submit, sweep_jobs(PAPER, RATES, (1, 2)), tmp_path / "ray", None, told.append) == []
-        broken = tmp_path / "broken" / "0"
-        broken.mkdir(parents=True)
-        (broken / "config.json").write_text("{")
-        with pytest.raises(ValueError, match=r"config\.json"):
-            run_by(submit, sweep_jobs(ENDLESS, {}, (1,)), tmp_path / "broken", None, print)
-    assert len(told) == 2
-    for job in sweep_jobs(PAPER, RATES, (1, 2)):
-        do_job(job, tmp_path / "here", None)
-        name = job.training.name
-        assert outcome(tmp_path / "ray" / name) == outcome(tmp_path / "here" / name)
 
 
 @pytest.mark.slow

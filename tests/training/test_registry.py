@@ -1,7 +1,5 @@
 """What is added from outside the package is trained, measured and loaded as what comes with it."""
 
-from pathlib import Path
-
 import pytest
 
 import gridsum
@@ -12,9 +10,9 @@ from gridsum.config.paper import ConfigError
 from tests.test_documents import names_of
 
 
-def test_a_baseline_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.usefixtures("here")
+def test_a_baseline_is_one_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     """That of docs/research.md."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_registered", {})
     shown = names_of("class Copier")
     with pytest.raises(ConfigError, match="comes with gridsum"):
