@@ -3,13 +3,17 @@
 import math
 import random
 import tracemalloc
+from itertools import product
+from pathlib import Path
 
 import pytest
 
+import gridsum
 from gridsum.automaton.construct import construct
 from gridsum.automaton.run import LARGE, size_of
 from gridsum.automaton.solve import answer_lines, solve, solve_many
 from gridsum.automaton.table import RuleTable
+from gridsum.cli import main
 from gridsum.data.answers import Answer
 from gridsum.tasks import find
 from tests.oracles.column_addition import column_addition, random_table, shipped
@@ -81,3 +85,33 @@ def test_lines_of_a_file():
     for line in (b"", b"1 + 2", b"1+2=", b"a+1", b"1+", b"+1", b"1\r", b"9" * LARGE, b"9" * 498 + b"+1" * 2000):
         assert answer_lines(table, [b"1+2", line]) is None
     assert answer_lines(construct(find("subtract")), [b"3-1"]) is None, "what may not be asked is told line by line"
+
+
+# The theorem is about plain steps. Here the short cuts that sums really take are compared with Python's integers.
+
+FAMILIES = [("0123456789", 5, 1), ("0123456789", 2, 2), ("01589", 4, 2), ("019", 5, 2), ("09", 7, 2), ("01", 7, 2),
+            ("18", 7, 2), ("019", 3, 3), ("059", 2, 4), ("9", 60, 2)]  # fmt: skip
+"""Which digits, of how many at most a term is made, and how many terms there are. Random digits hardly ever do that."""
+
+
+def wrong(sums: list[str], answers: list[str]) -> list[str]:
+    return [text for text, answer in zip(sums, answers, strict=True) if answer != str(sum(map(int, text.split("+"))))]
+
+
+@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_million_sums_by_file_list_and_one_by_one(every: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path, counted = tmp_path / "sums.txt", 0
+    for letters, longest, count in FAMILIES:
+        lengths = range(1, longest + 1)
+        terms = ["".join(digits) for length in lengths for digits in product(letters, repeat=length)]
+        sums = ["+".join(some) for some in product(terms, repeat=count)][::every]
+        listed, by_file, one_by_one = sums[::4], [text for number, text in enumerate(sums) if number % 4], sums[::300]
+        path.write_text("\n".join(by_file))
+        assert main(["solve", "--file", str(path)]) == 0
+        assert wrong(by_file, capsys.readouterr().out.split()) == []
+        assert (
+            wrong(listed, [found.answer for found in solve_many(shipped(), [text.split("+") for text in listed])]) == []
+        )
+        assert wrong(one_by_one, [str(gridsum.solve(text)) for text in one_by_one]) == []
+        counted += len(sums)
+    assert counted > 10**6 / every

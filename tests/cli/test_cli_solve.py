@@ -139,6 +139,21 @@ def test_a_drawing_shows_placement_every_change_and_when_it_halts(name: str, com
     assert f"halted after {answer.steps} steps, answer 10041, which is right" in lines
 
 
+def test_of_a_long_sum_and_of_many_terms_the_ends_are_drawn(command: Command):
+    long = "9" * 500 + "+1"
+    lines, steps = command("solve", long, "--show").out.splitlines(), gridsum.solve(long).steps
+    assert max(map(len, lines)) <= 80
+    assert "… and ⋮ stand for what is left out of 3 rows × 502 columns" in lines
+    titles = [line.split("   ")[0] for line in lines if line.startswith("step ")]
+    assert titles == [f"step {n}" for n in (*range(1, 20), *range(steps - 19, steps + 1))]
+    assert any(line.endswith(f"{steps - 39} steps are left out") for line in lines)
+    # What changed in the first step after the gap is what changed in it, not since the gap began.
+    after_gap = lines[lines.index(next(line for line in lines if line.startswith(f"step {steps - 19} "))) + 1]
+    assert after_gap.count("[") <= 1
+    many = command("solve", "+".join(["12"] * 100), "--show").out
+    assert sum(line.startswith("     ⋮") for line in many.splitlines()) == 1 + 41 - 1
+
+
 def test_letters_that_the_terminal_lacks_are_replaced(model: str):
     done = in_child(work_of("solve", "12+34", "--model", model, "--show"), encoding="ascii")
     assert done.status == 0, done.err

@@ -6,7 +6,7 @@ say when they are called one by one.
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -68,17 +68,13 @@ def class_set(network: nn.Module, name: str, change: Change) -> Iterator[None]:
     part.__class__ = kind
 
 
-@contextmanager
-def forward_set(network: nn.Module, name: str, change: Change) -> Iterator[None]:
+def forward_set(network: nn.Module, name: str, change: Change) -> AbstractContextManager:
     part = network.get_submodule(name)
     forward = part.forward
-    part.forward = lambda *given: change(forward(*given))  # type: ignore[method-assign]
-    yield
-    del part.forward
+    return mock.patch.object(part, "forward", lambda *given: change(forward(*given)))
 
 
-@contextmanager
-def class_patched(network: nn.Module, name: str, change: Change) -> Iterator[None]:
+def class_patched(network: nn.Module, name: str, change: Change) -> AbstractContextManager:
     part = network.get_submodule(name)
     forward = type(part).forward
 
@@ -86,25 +82,20 @@ def class_patched(network: nn.Module, name: str, change: Change) -> Iterator[Non
         output = forward(self, *given)
         return change(output) if self is part else output
 
-    with mock.patch.object(type(part), "forward", patched):
-        yield
+    return mock.patch.object(type(part), "forward", patched)
 
 
-@contextmanager
-def hooked(network: nn.Module, name: str, change: Change) -> Iterator[None]:
-    with network.get_submodule(name).register_forward_hook(lambda _module, _given, output: change(output)):
-        yield
+def hooked(network: nn.Module, name: str, change: Change) -> AbstractContextManager:
+    return network.get_submodule(name).register_forward_hook(lambda _module, _given, output: change(output))
 
 
-@contextmanager
-def hooked_globally(network: nn.Module, name: str, change: Change) -> Iterator[None]:
+def hooked_globally(network: nn.Module, name: str, change: Change) -> AbstractContextManager:
     part = network.get_submodule(name)
 
     def hook(module: nn.Module, _given: Any, output: Any) -> Any:
         return change(output) if module is part else None
 
-    with nn.modules.module.register_module_forward_hook(hook):
-        yield
+    return nn.modules.module.register_module_forward_hook(hook)
 
 
 WAYS = [replaced, class_set, forward_set, class_patched, hooked, hooked_globally]

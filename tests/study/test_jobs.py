@@ -1,10 +1,12 @@
-"""What jobs find done, and how they go on after being stopped at any moment."""
+"""What jobs find done, how they go on after being stopped at any moment, and what they take."""
 
 import dataclasses
 import json
+import statistics
 from pathlib import Path
 
 import pytest
+import torch
 
 from gridsum.config.fields import override
 from gridsum.config.variants import INTERPRETATIONS, PAPER_VARIANTS
@@ -13,7 +15,7 @@ from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.study.jobs import Measure
 from gridsum.study.reproduction import AS_PUBLISHED, ON_EVERY_GRID, OVERTRAINED, REPORTED, Reproduction
 from gridsum.training.folders import Checkpoint, FolderError, read_setup, save_checkpoint
-from tests.study.conftest import CPU, of_any_commit, quick_jobs
+from tests.study.conftest import CPU, ROOT, of_any_commit, quick_jobs
 
 
 def test_the_whole_reproduction_is_found_done(quick: Path):
@@ -128,3 +130,28 @@ def test_an_unfinished_training_is_neither_measured_nor_overtrained(copied: Path
     assert states["train", "base"].done == 1
     assert states["measure", "base"].waits_for == "the training of base"
     assert states["overtrain", "base-overtrained"].waits_for == "the validation of base"
+
+
+# Estimates, against what was measured
+
+
+def test_the_gpus_trainings_are_estimated_as_they_were_measured(tmp_path: Path):
+    measured = json.loads((ROOT / "benchmarks/records/ablation-2026-11-17.json").read_text())["steps"]["ms"]
+    for name, ms in measured.items():
+        training = Reproduction((name,), tuple(range(10))).jobs()[0].training
+        train = dataclasses.replace(training, config=override(training.config, {"training.precision": "bf16"}))
+        assert train.seconds(tmp_path, torch.device("cuda")) == pytest.approx(510 * 10 * ms / 1e3, rel=0.35), name
+
+
+def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
+    for job in quick_jobs().values():
+        assert job.seconds(quick, CPU) == 0 < job.seconds(tmp_path, CPU)
+
+
+def test_networks_that_halt_early_are_less_work_where_samples_leave(tmp_path: Path):
+    """On a CPU; with KL they do not halt early. Measured: the steps of the last epochs of the results."""
+    jobs = [job for job in Reproduction(("base", "ponderReg"), (0,)).jobs() if job.stage == "train"]
+    time = {job.training.name: job.seconds(tmp_path, CPU) for job in jobs}
+    runs = {name: json.loads((ROOT / "results" / name / "summary.json").read_text())["runs"].values() for name in time}
+    steps = {name: statistics.fmean(run["steps"][-1] for run in found) for name, found in runs.items()}
+    assert 0.5 < time["base"] / time["ponderReg"] / (steps["base"] / steps["ponderReg"]) < 2
