@@ -79,8 +79,6 @@ def test_standard_input_is_answered_as_it_comes(environment: dict[str, str]):
     with subprocess.Popen(
         arguments, text=True, bufsize=1, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as running:
-        assert running.stdin is not None
-        assert running.stdout is not None
         watchdog = threading.Timer(200, running.kill)  # an answer that is held back would be waited for forever
         watchdog.start()
         for text, answer in zip(SUMS, RESULTS, strict=True):

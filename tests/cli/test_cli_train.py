@@ -26,7 +26,6 @@ def test_a_stopped_run_loses_nothing_and_says_how_to_go_on(command: Command, tmp
         ended = stopped(command_line, number, "seed-3/metrics.jsonl", epoch)
         assert ended.status == status, ended.err
         held = load_checkpoint(folder)
-        assert held is not None
         assert held.epoch == epoch, "checkpoints are due every three epochs"
         assert len(read_metrics(folder, 0)) == epoch, "an epoch that has been logged, but not ended, is forgotten"
         told = f"gridsum: stopped and saved as of the end of epoch {epoch} of 8; {again}"

@@ -54,7 +54,6 @@ def test_long_sequences(length):
     grid = place_soft(x, actions, 3, 8)
     torch.testing.assert_close(grid, by_recurrence(x, actions, 3, 8), rtol=1e-10, atol=1e-12)
     grid.sum().backward()
-    assert x.grad is not None
     assert (x.grad != 0).all()
 
 

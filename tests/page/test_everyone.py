@@ -29,7 +29,6 @@ _AXE = "axe.run({ preload: false }).then((told) => told.violations.map(({ id, no
 @pytest.fixture(scope="session")
 def axe(pytestconfig: pytest.Config) -> str:
     """The checker of accessibility, fetched once."""
-    assert pytestconfig.cache is not None
     folder = Path(pytestconfig.cache.mkdir("axe"))
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     npm = shutil.which("npm")

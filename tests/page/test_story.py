@@ -136,7 +136,6 @@ def test_a_link_plays_and_holds_sum_model_damage_and_view(desktop: Visit):
 def cell_at(page: Page, row: float, column: float) -> tuple[float, float]:
     box = page.locator("#hero canvas").bounding_box()
     left, top, cell = page.evaluate("(({ left, top, cell }) => [left, top, cell])(gridsum.app.hero.place)")
-    assert box is not None
     return box["x"] + left + (column + 0.5) * cell, box["y"] + top + (row + 0.5) * cell
 
 
@@ -288,7 +287,6 @@ def test_nothing_moves_where_motion_is_not_wanted_and_the_figures_are_live(windo
     carry = page.locator("#carry")
     expect(page.locator("#wave-caption")).to_contain_text("8 columns believed in a carry that did not come.")
     box = page.locator("#spacetime canvas").bounding_box()
-    assert box is not None
     page.locator("#spacetime canvas").click(position={"x": box["width"] / 2, "y": box["height"] - 4})
     expect(carry.locator(".moment")).to_contain_text("The top row holds the answer: 999999999.")
     carry.get_by_role("button", name="999999999 + 1").click()

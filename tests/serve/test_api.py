@@ -167,7 +167,6 @@ def test_it_says_where_it_listens_and_stops_when_asked():
     command = [sys.executable, "-m", "gridsum", "serve", "--host", "0.0.0.0", "--port", "0", "--model", "exact"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
         told = server.stderr.readline()
         found = re.fullmatch(r"gridsum serves exact on http://0\.0\.0\.0:(\d+) \(Ctrl\+C stops it\)\n", told)
         assert found, told + server.stderr.read()

@@ -206,7 +206,6 @@ def test_from_nothing_to_proofs(folder: Path):
         model = load_runs("exact", [folder / f"seed-{seed}" / "weights.safetensors"])
         assert (model.config, model.seeds) == (AGAIN, (seed,))
     checkpoint = load_checkpoint(folder)
-    assert checkpoint is not None
     assert (checkpoint.epoch, checkpoint.seeds) == (11, [0, 4])
 
 

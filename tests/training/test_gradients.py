@@ -124,7 +124,6 @@ def test_grids_are_as_large_as_the_paper_says():
     assert config.task.largest_grid(space) == (8, 16)
     runs = 4000
     size = draw_grid(space, config.task, Stream.of_seeds(range(runs)), static=True)
-    assert size.inside is not None
     rows, columns = size.inside.any(2).sum(1), size.inside.any(1).sum(1)
     for drawn, low in ((rows, 5), (columns, 13)):
         counts = torch.bincount(drawn - low, minlength=4)

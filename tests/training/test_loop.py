@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from gridsum.config.fields import override
 from gridsum.config.paper import Config, ConfigError
 from gridsum.config.registry import find
+from gridsum.config.variants import variant
 from gridsum.io.progress import Progress
 from gridsum.model.inference import UnsoundError
 from gridsum.model.store import WEIGHTS, load, load_runs, save_run
@@ -26,7 +27,9 @@ from gridsum.training.folders import (
     create,
     load_checkpoint,
     read_metrics,
+    read_steps,
     save_checkpoint,
+    write_summary,
 )
 from gridsum.training.loop import Fleet, train
 from tests.faults.trainings import outcome
@@ -122,7 +125,6 @@ def test_an_interrupted_run_loses_the_epoch_that_it_was_stopped_in(tmp_path, mon
         with pytest.raises(KeyboardInterrupt):
             train(config, [1], tmp_path / "run", CPU)
     checkpoint = load_checkpoint(tmp_path / "run")
-    assert checkpoint is not None
     assert checkpoint.epoch == step // 2
     told = Told()
     train(config, [1], tmp_path / "run", CPU, resume=True, shown=told)
@@ -273,7 +275,6 @@ def test_bare_weights_begin_with_moments_at_zero_and_that_is_said(tmp_path, firs
     assert "moments" in told.notes[0]
     assert not json.loads((tmp_path / "more" / "config.json").read_text())["start"]["moments"]
     checkpoint = load_checkpoint(tmp_path / "more")
-    assert checkpoint is not None
     assert checkpoint.tensors["updates"].tolist() == [4]
 
 
@@ -353,3 +354,24 @@ def test_logs_lose_nothing_of_single_precision(values: list[float], tmp_path_fac
     kept = read_metrics(folder, 0)
     assert [line["epoch"] for line in kept] == list(range(1, len(values) + 1))
     assert [struct.pack("f", line["total"]) for line in kept] == [struct.pack("f", value) for value in values]
+
+
+def test_a_summary_stands_for_logs_that_were_not_kept(tmp_path: Path):
+    create(tmp_path, variant("base"), (0, 3))
+    for seed, epochs in ((0, 2), (3, 1)):
+        for epoch in range(1, epochs + 1):
+            append_metrics(tmp_path, seed, {"epoch": epoch, "steps": 3.0 + seed + epoch / 3})
+    expected = {0: (3.3333, 3.6667), 3: (6.3333,)}
+    assert read_steps(tmp_path) == expected
+    write_summary(tmp_path)
+    kept = (tmp_path / "summary.json").read_bytes()
+    shutil.rmtree(tmp_path / "seed-3")
+    write_summary(tmp_path)
+    assert read_steps(tmp_path) == expected
+    assert (tmp_path / "summary.json").read_bytes() == kept
+    (tmp_path / "summary.json").write_text(json.dumps({"runs": []}))
+    with pytest.raises(FolderError, match=r"summary\.json cannot be read as a summary"):
+        read_steps(tmp_path)
+    (tmp_path / "summary.json").unlink()
+    with pytest.raises(FolderError, match=r"metrics\.jsonl is missing; copy the folder whole"):
+        read_steps(tmp_path)
