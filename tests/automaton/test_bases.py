@@ -17,6 +17,7 @@ def consolidated(table: RuleTable) -> RuleTable:
     """What a run that is this table would be taught; where any code will do, the table's own."""
     run = TableRule(table)
     _, learnt = draw(run, LOOK, 0, lambda _: None)  # type: ignore[arg-type]
+    assert learnt is not None
     assert learnt.states.tolist() == list(range(table.outside))
     return run.taught(learnt)
 

@@ -83,6 +83,7 @@ def test_an_accuracy_lies_in_the_range_of_what_it_prints_as(right: int):
 @given(st.floats(0, 1), st.floats(0, 0.5), printed)
 @example(1.0, 0.0, 1.0)
 @example(0.02, 0.01, 0.03)
+@example(0.0, 1e-81, 0.0)
 @example(0.22, 0.0, 0.25)
 @example(0.92, 0.2, 1.0)
 def test_standings_follow_from_the_interval(ours: float, sd: float, value: float):

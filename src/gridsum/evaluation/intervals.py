@@ -88,7 +88,7 @@ def means_against_paper(ours: Spread, seeds: int, known: Spread) -> Comparison:
     from scipy.special import stdtrit  # only tables that compare with the paper need scipy
 
     variance, reach = ours.sd**2 / seeds + known.sd**2 / PAPER_SEEDS, 0.0
-    if variance:
+    if variance > 1e-100:  # whose square is a number still
         parts = (ours.sd**2 / seeds) ** 2 / (seeds - 1) + (known.sd**2 / PAPER_SEEDS) ** 2 / (PAPER_SEEDS - 1)
         reach = float(stdtrit(variance**2 / parts, (1 + CONFIDENCE) / 2)) * math.sqrt(variance)
     low, high = ours.mean - reach, ours.mean + reach
