@@ -209,7 +209,7 @@ class Run:
     def _sweep(self, low: int, high: int) -> np.ndarray:
         """One step of all cells from `low` to `high`, and which of them have changed."""
         states, symbols = np.frombuffer(self._states, np.uint8), np.frombuffer(self._symbols, np.uint8)
-        new = np.empty(high - low, np.uint8)
+        rule, new = np.frombuffer(self._table.flat, np.uint8), np.empty(high - low, np.uint8)
         for start in range(low, high, _CHUNK):
             stop = min(high, start + _CHUNK)
             around = (states[start + distance : stop + distance] for distance in (-1, 1, -self.stride))
@@ -217,7 +217,7 @@ class Run:
             for beside in around:
                 context *= self._side
                 context += beside
-            self._table.flat.take(context, mode="clip", out=new[start - low : stop - low])
+            rule.take(context, mode="clip", out=new[start - low : stop - low])
         self.cells_computed += high - low
         changed = low + np.flatnonzero(new != states[low:high])
         states[low:high] = new
@@ -226,7 +226,7 @@ class Run:
     def _walk(self, one: int, places: np.ndarray, limit: int, many: float) -> np.ndarray:
         """Steps of one sum until many cells change, such as those of a carry on its way, in plain Python."""
         states, symbols, stride, side = self._states, self._symbols, self.stride, self._side
-        rule = self._table.flat_bytes
+        rule = self._table.flat
         square, cube = side**2, side**3
         changed, steps = places.tolist(), int(self.steps[one])
         while changed and steps < limit and len(changed) <= many:

@@ -77,14 +77,10 @@ class RuleTable:
         return len(self.states)
 
     @cached_property
-    def flat(self) -> np.ndarray:
+    def flat(self) -> bytes:
         """`steps` laid flat, with one symbol more, which stands where there is no cell and always stays `outside`."""
         stays = np.full(self.steps[:1].shape, self.outside, np.uint8)
-        return np.concatenate((self.steps, stays)).reshape(-1)
-
-    @cached_property
-    def flat_bytes(self) -> bytes:
-        return self.flat.tobytes()
+        return np.concatenate((self.steps, stays)).tobytes()
 
     def text(self, state: int) -> str:
         """What a state reads as: a digit, or a dot where it is blank."""

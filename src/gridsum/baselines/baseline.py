@@ -78,7 +78,8 @@ class BaselineNetwork(nn.Module, ABC, Generic[ShapeOf]):
     """A network of one run. Weights are drawn from torch's generator; all else that is random comes from a stream."""
 
     feeds_back = False
-    """Whether it reads what it has written: `inputs["given"]` then holds that [R,B,P], in training the targets."""
+    """Whether it reads what it has written: `inputs["given"]` then holds that [R,B,P], in training the targets. It
+    writes the units first, and a blank at the end."""
 
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__()
@@ -96,7 +97,7 @@ class BaselineNetwork(nn.Module, ABC, Generic[ShapeOf]):
 
     def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
         """What it writes, [R,B,P], as a row of columns with the units last. The problem is that of one run for all."""
-        return predicted
+        return predicted.flip(-1) if self.feeds_back else predicted
 
     def fits(self, space: Space) -> bool:  # noqa: ARG002
         """Whether problems of `space` can be given to it at all."""

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import Attention, one_hot
-from gridsum.baselines.layout import counted_to_the_blank, table_of, terms_of, until_blank
+from gridsum.baselines.layout import counted_to_the_blank, table_of, terms_of
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -91,9 +91,6 @@ class CoupledDecoder(BaselineNetwork[Shape]):
         x = x + self.norms[3](self.down(F.gelu(self.gate(y)) * self.up(y)))
         logits = self.output(self.norms[4](x))
         return Read(logits, logits.new_zeros(()), logits.new_ones(()))
-
-    def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
-        return until_blank(predicted).flip(-1)
 
 
 BASELINE = Baseline(

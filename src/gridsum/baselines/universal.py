@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from gridsum.baselines.baseline import Baseline, BaselineConfig, BaselineNetwork, Problem, Read, Setting, schedule
 from gridsum.baselines.layers import Attention, dropped, one_hot, pondered
-from gridsum.baselines.layout import counted_to_the_blank, tape_of, until_blank
+from gridsum.baselines.layout import counted_to_the_blank, tape_of
 from gridsum.config.paper import described
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
@@ -89,9 +89,6 @@ class UniversalTransformer(BaselineNetwork[Shape]):
         counts = symbols != PAD
         ponder, steps = ((part * counts).sum() / counts.sum() for part in (costs, steps))
         return Read(self.output(mean), shape.ponder_cost * ponder, steps)
-
-    def written(self, predicted: Tensor, problem: Problem) -> Tensor:  # noqa: ARG002
-        return until_blank(predicted).flip(-1)
 
 
 BASELINE = Baseline(

@@ -54,10 +54,7 @@ def stacked(outputs: list[Output]) -> Any:
 
 @dataclass(frozen=True)
 class Trace:
-    """Every internal of one problem solved by one run; n counts steps, 0 is the grid before any.
-
-    Shapes: S symbols, H rows, W columns, E features.
-    """
+    """Every internal of one problem solved by one run; n counts steps, 0 is the grid before any."""
 
     symbols: Tensor
     """[S], the input."""

@@ -269,10 +269,7 @@ def halting_distribution(halting: Tensor, epsilon: float | Tensor) -> tuple[Tens
 
 @dataclass(frozen=True)
 class Readout:
-    """A rollout, read at K of its steps.
-
-    Shapes: R runs, B problems, W columns, 13 symbols.
-    """
+    """A rollout, read at K of its steps."""
 
     steps: range
     """The n of each reading."""

@@ -75,21 +75,18 @@ def draw(config: Config, stream: Stream, group: int = 0, static: bool = False) -
     return Drawn(batch.symbols, batch.targets_for(size.width), size, columns, source.fold(_DROPOUT), chance)
 
 
-def success_of(network: Network, drawn: Drawn) -> Tensor:
-    """The measure a [R,B] of Explore-Reinforce, at a step drawn in a rollout without dropout."""
-    return sampled_success(without_dropout(network, drawn)[0], drawn.targets, drawn.chance, drawn.columns)
-
-
 @torch.no_grad()
-def without_dropout(
+def success_of(
     network: Network, drawn: Drawn, steps: int | None = None, form: Form | None = None
-) -> tuple[Readout, Tensor]:
-    """The rollout that Explore-Reinforce measures success by, and the ε [R,B] of each of its samples.
+) -> tuple[Tensor, Tensor]:
+    """The measure a [R,B] of Explore-Reinforce, at a step drawn in a rollout without dropout, and its truncation.
 
     What comes after the step drawn is not asked for.
     """
     epsilon = (1 - drawn.chance).clamp_min(network.config.epsilon)
-    return network(drawn.symbols, drawn.size, None, steps, epsilon, form), epsilon
+    readout = network(drawn.symbols, drawn.size, None, steps, epsilon, form)
+    success = sampled_success(readout, drawn.targets, drawn.chance, drawn.columns)
+    return success, _truncation(readout, epsilon, network.config, steps)
 
 
 @by_blas_alone()
@@ -107,9 +104,8 @@ def part_gradient(
     rollout: Readout = network(drawn.symbols, drawn.size, drawn.dropout, steps, form=form)
     truncations = [_truncation(rollout, config.model.epsilon, config.model, steps)]
     if (config.objective.regulariser, config.objective.success) == ("explore-reinforce", "sampled"):
-        without, epsilon = without_dropout(network, drawn, steps, form)
-        success = sampled_success(without, drawn.targets, drawn.chance, drawn.columns)
-        truncations.append(_truncation(without, epsilon, config.model, steps))
+        success, truncation = success_of(network, drawn, steps, form)
+        truncations.append(truncation)
     spent = cost(rollout, drawn.targets, config.objective, drawn.columns, success)
     gradients = torch.autograd.grad(spent.total.sum() / len(config.task.groups), list(network.parameters()))
     costs = {name: part.detach() for name, part in vars(spent).items()}

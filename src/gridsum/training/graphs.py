@@ -37,7 +37,7 @@ class GraphGradients(EagerGradients):
         ponders, guess = self.config.model.halting == "ponder", self._LENGTHS[2]
         lengths = [self._length(max(recent, default=guess)) if ponders else None for recent in self.recent]
         for group in self.groups:  # captures wait for all else to finish, so they come first
-            self._graph(group, lengths[group])
+            self._capture(group, lengths[group])
         parts = [self._replay(group, lengths[group]) for group in self.groups]
         for lane, _ in self.lanes:
             torch.cuda.current_stream().wait_stream(lane)
@@ -60,14 +60,9 @@ class GraphGradients(EagerGradients):
         most = self.config.model.max_steps
         return next((length for length in self._LENGTHS if needed <= length < most), most)
 
-    def _graph(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Gradients]:
-        if (group, length) not in self.captured:
-            self.captured[group, length] = self._capture(group, length)
-        return self.captured[group, length]
-
     def _replay(self, group: int, length: int | None) -> Gradients:
         """What the graph computes; the current stream has to wait for the group's own."""
-        graph, part = self._graph(group, length)
+        graph, part = self._capture(group, length)
         lane, _ = self.lanes[group]
         lane.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(lane):
@@ -82,6 +77,9 @@ class GraphGradients(EagerGradients):
             return part_gradient(self.network, self.config, self.stream.fold(self.step), group, length, True)
 
     def _capture(self, group: int, length: int | None) -> tuple[torch.cuda.CUDAGraph, Gradients]:
+        """The graph, made the first time, and where it leaves what it computes."""
+        if (group, length) in self.captured:
+            return self.captured[group, length]
         from gridsum.ops.kernels.compiling import compile_kernels
 
         torch.cuda.synchronize()
@@ -93,5 +91,5 @@ class GraphGradients(EagerGradients):
             torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=pool, stream=lane):
-            part = self._compute(group, length)
-        return graph, part
+            self.captured[group, length] = graph, self._compute(group, length)
+        return self.captured[group, length]
