@@ -14,19 +14,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch import Tensor
 
 from gridsum.config.fields import from_dict, override
 from gridsum.config.paper import ConfigError
 from gridsum.config.variants import VARIANTS
+from gridsum.data.problems import Batch
+from gridsum.data.streams import Stream
 from gridsum.io.names import did_you_mean
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from gridsum.data.problems import Batch
-    from gridsum.data.streams import Stream
 
 _GROUP = "gridsum.trainables"
 # Where entries stand that come with gridsum. They are imported when they are asked for.
@@ -65,11 +63,11 @@ class GradientSource(ABC):
         """The runs that begin again at a step, from other random weights."""
         return ()
 
-    def state(self) -> "dict[str, Tensor]":
+    def state(self) -> dict[str, Tensor]:
         """What the next step depends on, beside weights and moments."""
         return {}
 
-    def load(self, state: "Mapping[str, Tensor]") -> None:  # noqa: B027
+    def load(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027
         """Take up what `state` gave."""
 
 
@@ -116,13 +114,13 @@ class Trainable(ABC):
         """The gradients of its training steps."""
 
     @abstractmethod
-    def answer(self, network: Any, config: Any, batch: "Batch", draws: "Stream") -> "Tensor":
+    def answer(self, network: Any, config: Any, batch: Batch, draws: Stream) -> Tensor:
         """What every run answers to problems [1,B] of those it is trained on: symbols [R,B,W], the units last.
 
         `draws` is what random numbers come from, where it needs any.
         """
 
-    def held_out(self, network: Any, config: Any, batch: "Batch", draws: "Stream") -> "dict[str, Tensor]":
+    def held_out(self, network: Any, config: Any, batch: Batch, draws: Stream) -> dict[str, Tensor]:
         """What is logged, for each run [R], of problems that are never trained on: the share of results right."""
         found = self.answer(network, config, batch, draws)
         return {"held_out": (found == batch.targets_for(found.shape[-1])).all(-1).double().mean(1)}
@@ -144,7 +142,7 @@ class Trainable(ABC):
         """Bytes that a training step takes, about; 0 where nobody knows."""
         return 0
 
-    def work(self, config: Any, runs: int, epochs: int, device: "torch.device") -> float:
+    def work(self, config: Any, runs: int, epochs: int, device: torch.device) -> float:
         """The floating-point operations of so many epochs of training, and of what comes after; 0 if unknown."""
         return 0.0
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from gridsum.evaluation.baselines import by_line
 from gridsum.evaluation.records import Record
+from gridsum.evaluation.tables import by_line
 from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, FigureError, Picture, styled
 
 _TITLES = {"digits": "two terms, more and more digits", "terms": "more and more terms of 5 digits"}

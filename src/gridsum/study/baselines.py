@@ -16,11 +16,11 @@ from statistics import median
 
 from gridsum.baselines.baseline import find_baseline
 from gridsum.config.registry import BASELINES
-from gridsum.evaluation.baselines import Suites, across, by_line
 from gridsum.evaluation.intervals import wilson
 from gridsum.evaluation.records import NOTHING, Record, read
 from gridsum.evaluation.rendering import Table, TableError, share_text, to_markdown
 from gridsum.evaluation.suites import COLLECTIONS, NINES
+from gridsum.evaluation.tables import Suites, across, by_line
 from gridsum.model.store import shipped, shipped_records
 from gridsum.study.reproduction import AS_PUBLISHED, BASELINE_RECORDS, OVERTRAINED, SETTINGS, records_of
 

@@ -13,11 +13,6 @@ DIGITS, TERMS = (suite.name for suite in COLLECTIONS["validation"])
 AIMS = {"digits": DIGITS, "terms": TERMS}
 
 
-def merit(records: Sequence[Record]) -> tuple[float, float]:
-    """Of a run's validation: whole results decide; where runs have equally many right, above all none, characters."""
-    return fmean(record.seq for record in records), fmean(record.char for record in records)
-
-
 def choose(records: Sequence[Record], seeds: Iterable[int]) -> dict[str, int]:
     """The seed of the best run for each aim; empty where not all of these runs have been validated on both."""
     if not {(record.seed, record.suite) for record in records} >= {*product(seeds, AIMS.values())}:
@@ -26,12 +21,13 @@ def choose(records: Sequence[Record], seeds: Iterable[int]) -> dict[str, int]:
 
 
 def best(records: Sequence[Record]) -> int:
-    """The seed of the run with most merit over these records; of equals, the smallest."""
+    """The seed of the run with most whole results right over these records; where runs have equally many, above all
+    none, characters decide; of equals, the smallest seed."""
     by_seed: dict[int, list[Record]] = {}
     for record in records:
         assert record.seed is not None, "runs that were trained here have a seed"
         by_seed.setdefault(record.seed, []).append(record)
-    return max(sorted(by_seed), key=lambda seed: merit(by_seed[seed]))
+    return max(sorted(by_seed), key=lambda n: (fmean(r.seq for r in by_seed[n]), fmean(r.char for r in by_seed[n])))
 
 
 def proved_seed(outcomes: Sequence[dict[str, Any]]) -> int | None:
