@@ -7,7 +7,7 @@ examples:
   gridsum evaluate --model exact --suite structured
 """
 
-from gridsum.cli.options import Options, Parser, add_device, add_rules, samples
+from gridsum.cli.options import Options, Parser, add_device, add_rules, whole_number
 from gridsum.cli.output import check_writable, kept_if_stopped, print_text, tell
 from gridsum.io.names import DEFAULT_MODEL
 
@@ -44,7 +44,7 @@ def add_options(parser: Parser) -> None:
     parser.option(
         "--samples N",
         "problems per suite (default: 640, or 128 where terms have 1000 digits or more)",
-        type=samples,
+        type=whole_number(1, 10**9),
     )
     parser.option("--out FILE", "add the records to this file; without it they are only printed")
     parser.option(

@@ -10,7 +10,6 @@ import inspect
 import re
 import shlex
 import textwrap
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -137,16 +136,9 @@ def add_fields(parser: Parser, config: Any) -> None:
             sections[section] = parser.add_argument_group(section, textwrap.fill(leaf.section, HELP_WIDTH - 2))
         # A sentence as a phrase; a symbol such as R_H keeps its capital.
         told = (leaf.meaning[0].lower() + leaf.meaning[1:] if leaf.meaning[1:2].islower() else leaf.meaning).rstrip(".")
-        told = f"{told}; {describe_type(leaf.type)} (default: {written(leaf.value)})"
-        parser.option(
-            f"--{path} {_metavar(leaf.type)}", told, sections[section], dest=f".{path}", default=argparse.SUPPRESS
-        )
-
-
-def _metavar(hint: Any) -> str:
-    if typing.get_origin(hint) is tuple:
-        return "NUMBERS" if Ellipsis in typing.get_args(hint) else ",".join("N" for _ in typing.get_args(hint))
-    return {int: "N", float: "X", bool: "BOOL"}.get(hint, "NAME")
+        value, kind = describe_type(leaf.type)
+        told = f"{told}; {kind} (default: {written(leaf.value)})"
+        parser.option(f"--{path} {value}", told, sections[section], dest=f".{path}", default=argparse.SUPPRESS)
 
 
 def written(value: Any) -> str:
@@ -209,9 +201,6 @@ def whole_number(low: int, below: int) -> Callable[[str], int]:
         raise UsageError(f"{text.strip()!r} is not a whole number from {low} to {below - 1}")
 
     return read
-
-
-samples = whole_number(1, 10**9)
 
 
 def device(text: str) -> str:

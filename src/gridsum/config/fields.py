@@ -90,14 +90,15 @@ def _unknown(path: str, known: list[str]) -> str:
     return f"unknown field {path!r}; {mend}"
 
 
-def describe_type(hint: Any) -> str:
-    """A field's type in a user's words."""
+def describe_type(hint: Any) -> tuple[str, str]:
+    """What help calls a field's value, and its type in a user's words."""
+    arguments, number = typing.get_args(hint), ("N", "a whole number")
     if typing.get_origin(hint) is Literal:
-        return "one of " + ", ".join(typing.get_args(hint))
+        return "NAME", "one of " + ", ".join(arguments)
     if typing.get_origin(hint) is tuple:
-        many = Ellipsis in typing.get_args(hint)
-        return "whole numbers separated by commas" if many else "two whole numbers, such as 1,4"
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}[hint]
+        many = Ellipsis in arguments
+        return ("NUMBERS", "whole numbers separated by commas") if many else ("N,N", "two whole numbers, such as 1,4")
+    return {int: number, float: ("X", "a number"), bool: ("BOOL", "true or false"), str: ("NAME", "text")}[hint]
 
 
 def _read(hint: Any, text: str) -> Any:
@@ -128,7 +129,7 @@ def _checked(hint: Any, value: Any, path: str) -> Any:
     else:
         valid = hint is Any or type(value) is hint
     if not valid:
-        raise ConfigError(f"{path} takes {describe_type(hint)}, not {value!r}")
+        raise ConfigError(f"{path} takes {describe_type(hint)[1]}, not {value!r}")
     return value
 
 

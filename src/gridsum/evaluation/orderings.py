@@ -16,7 +16,7 @@ import numpy as np
 from gridsum.evaluation.records import Record
 
 LEVEL = 0.05
-Verdict = Literal["confirmed", "refuted", "undecided", "not measured"]
+Verdict = Literal["confirmed", "refuted", "undecided"]
 
 
 class RankTest(NamedTuple):
@@ -125,15 +125,15 @@ def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dic
 
 
 class Judgement(NamedTuple):
-    """A claim as a whole; p and corrected are None where nothing is measured."""
+    """A claim as a whole."""
 
-    p: float | None
-    corrected: float | None
+    p: float
+    corrected: float
     verdict: Verdict
 
 
 def judgements(found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS) -> dict[Claim, Judgement]:
-    """Claims as wholes.
+    """Claims as wholes; none where nothing is measured.
 
     A claim says that all its comparisons come out its way, so it is false as soon as one does not. To confirm it when
     every single one is significant errs no more often than the least significant of them does (the intersection–union
@@ -141,7 +141,7 @@ def judgements(found: Mapping[Pair, Finding], claims: Sequence[Claim] = CLAIMS) 
     other way round is enough, so there all of them count, each corrected for all.
     """
     if not found:
-        return dict.fromkeys(claims, Judgement(None, None, "not measured"))
+        return {}
     # One that comes out even or the other way round is not significant at all.
     sure = {pair: finding.p if finding.effect > 0 else 1.0 for pair, finding in found.items()}
     p_values = [max(sure[pair] for pair in pairs_of(claim)) for claim in claims]

@@ -1,32 +1,92 @@
-"""The API and the page's files, as one ASGI application."""
+"""The API, what it takes and gives, and the page's files, as one ASGI application."""
 
 import math
 import mimetypes
 import time
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from gridsum.api.models import Between, Model, ModelError, PaperModel, SolveOptions
 from gridsum.config.paper import ConfigError
+from gridsum.data.answers import HaltingRule, PlacementRule
 from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
 from gridsum.page.data import network_script
 from gridsum.page.site import PARTS, file_of, static_files
 from gridsum.serve.guard import guarded
-from gridsum.serve.schemas import AnswerView, Health, ModelView, Problem, SumRequest
 from gridsum.serve.workers import Workers
 from gridsum.tasks import ExpressionError
 
 # Cells of a grid up to which a sum is a short one.
 _SHORT = 200
+_SUM = r"^\s*[0-9]+\s*(\+\s*[0-9]+\s*)*(=\s*)?$"
+"""A sum of the models that come with gridsum; another model reads those of its own task."""
+
+
+class Closed(BaseModel):
+    """Misspelt fields are an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SumRequest(Closed):
+    """A sum, and how to work it out."""
+
+    # The pattern is told, not enforced: parsing explains what is wrong in words.
+    expression: str = Field(examples=["523+102+9416"], json_schema_extra={"pattern": _SUM})
+    model: Annotated[str | None, Field(description="a name from GET /models; the first one if left out")] = None
+    halting: Annotated[HaltingRule | None, Field(description="when to stop; the model's own rule if left out")] = None
+    placement: Annotated[PlacementRule, Field(description="how the symbols get onto the grid")] = "auto"
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63, description="random seed for sampled halting")] = 0
+
+
+class Problem(Closed):
+    """Why a request was refused."""
+
+    error: str
+
+
+class ModelView(Closed):
+    """A model that can be asked."""
+
+    name: str
+    variant: str
+    seed: int
+    parameters: int
+    epochs: int
+
+
+class Health(Closed):
+    """The server answers; how busy it is."""
+
+    status: str = "ok"
+    taken: Annotated[int, Field(description="long requests being worked on or waiting")]
+
+
+class AnswerView(Closed):
+    """What the network said."""
+
+    expression: str
+    answer: Annotated[str, Field(description="the network's answer, right or wrong")]
+    expected: Annotated[str, Field(description="the true sum")]
+    correct: bool
+    steps: int
+    halting: str
+    placement: str
+    capped: Annotated[bool, Field(description="whether the limit on steps ended it")]
+    model: str
+    milliseconds: Annotated[float, Field(description="time of computation")]
+
+
 _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "the body is not JSON"},
     413: {"model": Problem, "description": "a limit of this server is exceeded; the message names it"},

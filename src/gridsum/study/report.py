@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gridsum.evaluation.intervals import CONFIDENCE, MARGIN, STANDINGS
-from gridsum.evaluation.orderings import Finding, Pair, findings, judgements
+from gridsum.evaluation.orderings import CLAIMS, Finding, Pair, findings, judgements
 from gridsum.evaluation.records import Record, read
 from gridsum.evaluation.rendering import TableError, to_markdown
 from gridsum.evaluation.tables import TABLES
@@ -140,13 +140,11 @@ def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequen
 
 def _orderings(tested: dict[Pair, Finding]) -> str:
     """A line for each claim."""
-    lines = []
-    for claim, found in judgements(tested).items():
-        p = (
-            ""
-            if found.p is None or found.corrected is None
-            else f" (p {tables.p_text(found.p)}, corrected {tables.p_text(found.corrected)})"
-        )
-        lines.append(f"- {claim.text}: **{found.verdict}**{p}\n")
+    lines, judged = [], judgements(tested)
+    for claim in CLAIMS:
+        told = "**not measured**"
+        if found := judged.get(claim):
+            told = f"**{found.verdict}** (p {tables.p_text(found.p)}, corrected {tables.p_text(found.corrected)})"
+        lines.append(f"- {claim.text}: {told}\n")
     until = "" if tested else "; until all of them are measured, nothing is tested"
     return f"{''.join(lines)}\n{_BY_THE_RULE.format(rule.SEEDS[0], rule.SEEDS[-1], until)}"
