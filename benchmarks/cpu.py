@@ -20,6 +20,7 @@ import torch
 
 from gridsum.cli import keep_freed_memory_for_a_while
 from gridsum.config.variants import variant
+from gridsum.data.answers import SolveOptions
 from gridsum.data.streams import Stream
 from gridsum.evaluation.solving import solve
 from gridsum.model.rollout import Network
@@ -58,7 +59,7 @@ def solve_here(name: str, digits: int) -> dict[str, Any]:
     list(solve(model, [("3", "8")]))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    (answer,) = solve(model, terms, halting="median" if model.config.model.halting == "ponder" else None)
+    (answer,) = solve(model, terms, SolveOptions("median" if model.config.model.halting == "ponder" else None))
     seconds = time.perf_counter() - start
     megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     return {

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gridsum.analysis import AnalysisError
 from gridsum.analysis.ring import DigitVectors, digit_vectors, principal_plane, ring, roundness
+from gridsum.data.answers import SolveOptions
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.solving import solve
@@ -77,7 +78,7 @@ def test_the_vectors_of_the_shipped_model_are_those_of_its_computations_and_lie_
     read = base.network.read(torch.from_numpy(every.vectors)[None])[0].argmax(-1) - 1
     assert read.tolist() == every.digits.tolist()
     batch = sample(Space(base.config.task.terms, base.config.task.digits), 16, Stream.of_seeds([0]))
-    answers = solve(base, [ADD.parse(text) for text in batch.expressions()], "median")
+    answers = solve(base, [ADD.parse(text) for text in batch.expressions()], SolveOptions("median"))
     assert sum(len(answer.expected) for answer in answers) < len(every.digits)
     found = ring(base.seeds[0], every)
     assert found.roundness.adjacent == 1

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gridsum
 from gridsum.cli.solve import _lines
+from gridsum.data.answers import SolveOptions
 from gridsum.evaluation.solving import solve
 from gridsum.model.store import load
 from gridsum.tasks import Addition
@@ -26,8 +28,8 @@ SUMS = ["523+102+9416", "7", "99 + 1 =", "000+0", "12+34+56"]
 RESULTS = ["10041", "7", "100", "0", "102"]
 
 
-def _answers(model: str, sums: list[str], **options: object) -> list[str]:
-    return [answer.answer for answer in solve(load(model), [ADD.parse(text) for text in sums], **options)]  # type: ignore[arg-type]
+def _answers(model: str, sums: list[str], **options: Any) -> list[str]:
+    return [answer.answer for answer in solve(load(model), [ADD.parse(text) for text in sums], SolveOptions(**options))]
 
 
 def test_one_answer_a_line_in_order_and_nothing_else_or_what_happened_as_json(command: Command, model: str):

@@ -7,6 +7,7 @@ import pytest
 
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
+from gridsum.data.answers import SolveOptions
 from gridsum.data.problems import Space
 from gridsum.evaluation import solving
 from gridsum.evaluation.evaluate import evaluate, paper_subject
@@ -23,7 +24,7 @@ ADD = Addition()
 
 
 def answers(model, *expressions, **options):
-    return list(solve(model, [ADD.parse(expression) for expression in expressions], **options))
+    return list(solve(model, [ADD.parse(expression) for expression in expressions], SolveOptions(**options)))
 
 
 SUMS = {"523+102+9416": "10041", "7": "7", "58+67": "125", "999+1": "1000", "99999+1": "100000"}

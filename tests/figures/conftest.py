@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from gridsum.data.answers import Answer
+from gridsum.data.answers import Answer, SolveOptions
 from gridsum.evaluation.solving import solve
 from gridsum.figures.animation import Frame, animation_frames
 from gridsum.model.inside import Trace
@@ -19,7 +19,7 @@ ADD = Addition()
 
 def traced(model: Model, expression: str) -> tuple[Answer, Trace]:
     terms = ADD.parse(expression)
-    (answer,) = solve(model, [terms], "median")
+    (answer,) = solve(model, [terms], SolveOptions("median"))
     return answer, trace_expression(model, terms, answer.steps)
 
 

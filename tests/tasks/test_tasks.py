@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gridsum
-from gridsum.api.models import SolveOptions
 from gridsum.api.rules import RuleModel
 from gridsum.automaton.construct import construct
 from gridsum.automaton.files import shipped_rule, shipped_rules
@@ -29,6 +28,7 @@ from gridsum.config.fields import override
 from gridsum.config.paper import ConfigError, TaskConfig
 from gridsum.config.registry import find as find_entry
 from gridsum.config.variants import variant
+from gridsum.data.answers import SolveOptions
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.families import FAMILIES, draw

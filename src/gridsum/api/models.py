@@ -6,12 +6,11 @@ imported only where a network is asked.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from gridsum.api.traces import Trace
-from gridsum.data.answers import Answer, HaltingRule, PlacementRule
+from gridsum.data.answers import Answer, HaltingRule, PlacementRule, SolveOptions
 from gridsum.io.names import MODELS
 from gridsum.tasks import ExpressionError, Task
 
@@ -26,18 +25,6 @@ Between = Callable[[], None]
 
 class ModelError(ValueError):
     """A model that cannot be had or cannot do as asked; the message says what to do."""
-
-
-@dataclass(frozen=True)
-class SolveOptions:
-    """How a model solves; by default as it was trained to."""
-
-    halting: HaltingRule | None = None
-    placement: PlacementRule = "auto"
-    seed: int = 0
-    """Random seed for sampled halting."""
-    network: bool = False
-    """Whether the network itself answers, where its rule would."""
 
 
 class Model(ABC):
@@ -238,12 +225,12 @@ class PaperModel(Model):
                 f"{self.name} is a network already; the option network is for models with a rule, such as exact"
             )
         watch = None if between is None else lambda _: between()
-        return solve(self.runs, expressions, options.halting, options.seed, options.placement, watch)
+        return solve(self.runs, expressions, options, watch)
 
     def traced(self, terms: tuple[str, ...], options: SolveOptions) -> Trace:
         from gridsum.evaluation.solving import solve_traced
 
-        return Trace(self, terms, *solve_traced(self.runs, terms, options.halting, options.seed, options.placement))
+        return Trace(self, terms, *solve_traced(self.runs, terms, options))
 
     def size(self, terms: tuple[str, ...]) -> tuple[int, int]:
         return self.config.task.solving_grid(len(terms), self.task.longest(terms))

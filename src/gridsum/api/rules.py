@@ -5,9 +5,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridsum.api.models import Between, Model, ModelError, SolveOptions
+from gridsum.api.models import Between, Model, ModelError
 from gridsum.api.traces import Trace
-from gridsum.data.answers import Answer
+from gridsum.data.answers import Answer, SolveOptions
 from gridsum.tasks import Task
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from gridsum.api.loading import load
-from gridsum.api.models import SolveOptions
 from gridsum.cli.options import Options, Parser, UsageError, add_device, add_model, add_rules
 from gridsum.cli.output import print_text, tell
+from gridsum.data.answers import SolveOptions
 from gridsum.io.limits import TooLargeError
 from gridsum.tasks import ExpressionError
 

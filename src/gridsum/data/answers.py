@@ -28,6 +28,21 @@ _SHOWN = 60
 """Characters of a long answer that its short form shows."""
 
 
+@dataclass(frozen=True)
+class SolveOptions:
+    """How a model solves; by default as it was trained to."""
+
+    halting: HaltingRule | None = None
+    placement: PlacementRule = "auto"
+    seed: int = 0
+    """Random seed for sampled halting."""
+    network: bool = False
+    """Whether the network itself answers, where its rule would."""
+
+
+AS_TRAINED = SolveOptions()
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Answer(str):
     """An answer, how it came about, and the truth beside it.

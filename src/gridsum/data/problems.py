@@ -45,10 +45,8 @@ class Space:
         return cls((int(n or n1), int(n or n2)), (int(d or d1), int(d or d2)))
 
     def __str__(self) -> str:
-        def side(low: int, high: int) -> str:
-            return str(low) if low == high else f"[{low},{high}]"
-
-        return f"{side(*self.terms)}x{side(*self.digits)}"
+        sides = self.terms, self.digits
+        return "x".join(str(low) if low == high else f"[{low},{high}]" for low, high in sides)
 
     @property
     def symbols(self) -> int:
@@ -70,10 +68,7 @@ class Batch:
 
     def targets_for(self, width: int) -> Tensor:
         """The targets right-aligned in a row of `width` columns."""
-        missing = width - self.targets.shape[-1]
-        if missing < 0:
-            return self.targets[..., -missing:]
-        return torch.nn.functional.pad(self.targets, (missing, 0), value=PAD)
+        return torch.nn.functional.pad(self.targets, (width - self.targets.shape[-1], 0), value=PAD)
 
     def expression(self, run: int, problem: int) -> str:
         return self.task.decode(self.symbols[run, problem].tolist())

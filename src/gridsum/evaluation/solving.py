@@ -8,7 +8,7 @@ from zlib import crc32
 import torch
 from torch import Tensor
 
-from gridsum.data.answers import PLACEMENT_RULES, Answer, HaltingRule, PlacementRule, answered
+from gridsum.data.answers import AS_TRAINED, PLACEMENT_RULES, Answer, HaltingRule, PlacementRule, SolveOptions, answered
 from gridsum.data.problems import batch_of
 from gridsum.data.streams import Stream
 from gridsum.model.inference import Outcome, Watch, default_rule, infer
@@ -33,27 +33,22 @@ _LOOK_AT_MEMORY = 16
 
 
 def solve(
-    model: Model,
-    expressions: Sequence[tuple[str, ...]],
-    halting: HaltingRule | None = None,
-    seed: int = 0,
-    placement: PlacementRule = "auto",
-    watch: Watch | None = None,
+    model: Model, expressions: Sequence[tuple[str, ...]], options: SolveOptions = AS_TRAINED, watch: Watch | None = None
 ) -> Iterator[Answer]:
     """The answers of a model of one run, in order; those of equal shape that follow each other go together.
 
     `watch` sees every grid as it comes.
     """
     network, task = model.network, model.task
-    rule = halting or default_rule(network)
+    rule = options.halting or default_rule(network)
     for shape, alike in groupby(expressions, lambda terms: (len(terms), max(map(len, terms)))):
         size = GridSize(*model.config.task.solving_grid(*shape))
         while some := list(islice(alike, _TOGETHER)):
             batch = batch_of(some, _device(network), task)
-            chosen = choose_placement(placement, batch.symbols.shape[-1], size)
+            chosen = choose_placement(options.placement, batch.symbols.shape[-1], size)
             # A sum has draws of its own: an answer does not depend on what else is asked, nor a score on one draw.
             labels = torch.tensor([crc32(task.render(terms).encode()) for terms in some], device=batch.symbols.device)
-            stream = Stream.of_seeds([seed] * len(some), batch.symbols.device).fold(labels)
+            stream = Stream.of_seeds([options.seed] * len(some), batch.symbols.device).fold(labels)
             draws = stream.uniform(network.config.max_evaluation_steps)[None]
             outcome = infer_in_parts(network, batch.symbols, size, rule, draws, chosen == "hard", watch)
             said = map(task.decode, outcome.predicted[0].tolist())
@@ -61,13 +56,7 @@ def solve(
                 yield answered(task, *one, rule, chosen)
 
 
-def solve_traced(
-    model: Model,
-    terms: tuple[str, ...],
-    halting: HaltingRule | None = None,
-    seed: int = 0,
-    placement: PlacementRule = "auto",
-) -> tuple[Answer, Trace]:
+def solve_traced(model: Model, terms: tuple[str, ...], options: SolveOptions = AS_TRAINED) -> tuple[Answer, Trace]:
     """The answer to one expression, and what led to it."""
     moments: list[Moment] = []
 
@@ -77,7 +66,7 @@ def solve_traced(
             check_memory(what, _LOOK_AT_MEMORY * moment.grid.nbytes, moment.grid.device)
         moments.append(moment)
 
-    (answer,) = solve(model, [terms], halting, seed, placement, keep)
+    (answer,) = solve(model, [terms], options, keep)
     symbols = batch_of([terms], _device(model.network), model.task).symbols[0, 0]
     return answer, trace_of(model.network, symbols, moments)
 

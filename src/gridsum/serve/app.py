@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from gridsum.api.models import Between, Model, ModelError, PaperModel, SolveOptions
+from gridsum.api.models import Between, Model, ModelError, PaperModel
 from gridsum.config.paper import ConfigError
-from gridsum.data.answers import HaltingRule, PlacementRule
+from gridsum.data.answers import HaltingRule, PlacementRule, SolveOptions
 from gridsum.io.limits import TooLargeError
 from gridsum.io.version import __version__
 from gridsum.model.inference import UnsoundError
