@@ -31,7 +31,7 @@ from gridsum.config.variants import variant
 from gridsum.data.answers import SolveOptions
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
-from gridsum.evaluation.families import FAMILIES, draw
+from gridsum.evaluation.families import FAMILIES
 from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import (
     Addition,
@@ -128,7 +128,7 @@ def test_digits_of_every_value_are_drawn():
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in map("carry-{}".format, range(2, 11))])
 def test_families_in_another_base(family: str):
     task = find("add:base=3")
-    batch = draw(family, Space((2, 2), (1, 5)), 12, Stream.of_seeds([0]), task)
+    batch = sample(Space((2, 2), (1, 5)), 12, Stream.of_seeds([0]), task=task, change=FAMILIES[family])
     for problem in range(12):
         assert batch.answer(0, problem) == task.answer(task.parse(batch.expression(0, problem)))
 

@@ -10,7 +10,7 @@ uniform, so terms may have leading zeros::
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -80,8 +80,22 @@ class Batch:
         return self.task.decode(self.targets[run, problem].tolist())
 
 
-def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0, task: Task = _DEFAULT) -> Batch:
-    """`problems` problems of Π for every run of `stream`, without leaving the stream's device.
+Drawn = tuple[Tensor, Tensor]
+"""The lengths [R,B,N] of terms, and their digits [R,B,N,D], which begin with the units."""
+Change = Callable[[Drawn, Stream, int], Drawn]
+"""What is made of them, by the stream and the base."""
+
+
+def sample(
+    space: Space,
+    problems: int,
+    stream: Stream,
+    few_digits: float = 0.0,
+    task: Task = _DEFAULT,
+    change: Change | None = None,
+) -> Batch:
+    """`problems` problems of Π for every run of `stream`, without leaving the stream's device; or what `change` makes
+    of them, which are sums.
 
     In a share `few_digits` of them, drawn one by one, all digits are of three that the problem draws: so neighbours
     that are rare among uniform digits, such as rows of nines, come often. Numbers of terms, lengths and all other
@@ -98,6 +112,8 @@ def sample(space: Space, problems: int, stream: Stream, few_digits: float = 0.0,
         chosen = three.gather(-1, digits.flatten(2) % 3).view_as(digits)
         digits = torch.where(few[..., None, None], chosen, digits)
     several = len(task.alphabet.signs) - 1
+    if change is not None:
+        (lengths, digits), several = change((lengths, digits), stream, highest + 1), 0
     signs = stream.fold(6).integers(0, several, problems, terms_max) if several else None
     return lay_out(space, terms, lengths, digits, task, signs)
 

@@ -1,21 +1,18 @@
 """Families of sums of two terms that random digits hardly ever make: carries through many columns, or none.
 
-A family is drawn within a problem space, which says how many digits there are: `nines+1:2x[1,100]`. Digits are
-numbered from the units, as `gridsum.data.problems.lay_out` takes them.
+A family changes problems that are drawn of a space, which says how many digits there are: `nines+1:2x[1,100]`.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from gridsum.data.problems import Batch, Space, lay_out
+from gridsum.data.problems import Change, Drawn
 from gridsum.data.streams import Stream
-from gridsum.tasks import Task, find
 
-# What a family's random numbers are for.
-_LENGTHS, _DIGITS, _ORDER, _SECOND = 2, 3, 4, 5
+# What a family's random numbers are for, beside those of the problems that it changes.
+_ORDER, _SECOND = 4, 5
 TERMS = 2
 _BROKEN = 0.2
 """The share of columns that break a carry; half of them make a new one."""
@@ -23,18 +20,6 @@ CHAINS = range(1, 11)
 """How many columns a carry crosses, in the families that fix it."""
 # So many times any length that the remainder is as good as uniform.
 _MANY = 1 << 40
-_DEFAULT = find()
-Drawn = tuple[Tensor, Tensor]
-"""The lengths [R,B,2] and digits [R,B,2,D] of the terms."""
-
-
-def draw(name: str, space: Space, problems: int, stream: Stream, task: Task = _DEFAULT) -> Batch:
-    """`problems` problems of a family for every run of `stream`: it changes problems of the space."""
-    base = task.alphabet.base
-    lengths = stream.fold(_LENGTHS).integers(*space.digits, problems, TERMS)
-    digits = stream.fold(_DIGITS).integers(0, base - 1, problems, TERMS, space.digits[1])
-    changed = FAMILIES[name]((lengths, digits), stream, base)
-    return lay_out(space, torch.full_like(lengths[..., 0], TERMS), *changed, task)
 
 
 def _nines_and(other: int, drawn: Drawn, stream: Stream, base: int) -> Drawn:
@@ -76,10 +61,10 @@ def _of_columns(drawn: Drawn, makes: Tensor, hands_on: Tensor, base: int) -> Dra
     return lengths[..., :1].expand_as(lengths), torch.stack((first, second), -2)
 
 
-FAMILIES: dict[str, Callable[[Drawn, Stream, int], Drawn]] = {
+FAMILIES: dict[str, Change] = {
     "nines+1": partial(_nines_and, 1),
     "0+nines": partial(_nines_and, 0),
     "broken": _broken,
     **{f"carry-{columns}": partial(_chain, columns) for columns in CHAINS},
 }
-"""What each makes of problems of the space, by the stream and the base."""
+"""What each makes of problems of the space."""

@@ -7,7 +7,6 @@ one table. Networks and functions get their problems from here, so that under on
 
 import re
 from dataclasses import dataclass
-from functools import partial
 from zlib import crc32
 
 import torch
@@ -15,7 +14,7 @@ import torch
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation import paper
-from gridsum.evaluation.families import CHAINS, FAMILIES, TERMS, draw
+from gridsum.evaluation.families import CHAINS, FAMILIES, TERMS
 from gridsum.io.names import did_you_mean
 from gridsum.tasks import Task
 from gridsum.tasks import find as find_task
@@ -73,8 +72,7 @@ class Suite:
         for index in range(first // BATCH, -(-last // BATCH)):
             stream = Stream.of_seeds([seed], device).fold(crc32(self.name.encode())).fold(index)
             problems = min(BATCH, last - index * BATCH)  # a smaller batch is the beginning of a larger one
-            make = partial(draw, self.family) if self.family else sample
-            drawn.append(make(self.space, problems, stream, task=task))
+            drawn.append(sample(self.space, problems, stream, task=task, change=FAMILIES.get(self.family)))
         left_out = first % BATCH
         symbols = torch.cat([batch.symbols for batch in drawn], 1)[:, left_out:]
         return Batch(symbols, torch.cat([batch.targets for batch in drawn], 1)[:, left_out:], task)

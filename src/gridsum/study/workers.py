@@ -177,7 +177,13 @@ def cluster(where: str, gpus_per_job: float | None = None, cpus: int | None = No
         raise WorkersError("this needs ray, which is not installed; pip install '.[cluster]'") from None
     local = where == "ray"
     if not local:
-        _check_reachable(where)
+        host, _, port = where.removeprefix("ray://").rpartition(":")
+        try:  # Ray itself would try for many minutes
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS).close()
+        except (OSError, ValueError, OverflowError) as error:
+            raise WorkersError(
+                f"there is no cluster of Ray's at {where!r} ({error}); use ray, ray://HOST:10001 or HOST:6379"
+            ) from None
     options = {"num_cpus": cpus} if local and cpus else {}
     try:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
@@ -200,15 +206,3 @@ def cluster(where: str, gpus_per_job: float | None = None, cpus: int | None = No
         yield submit
     finally:
         ray.shutdown()
-
-
-def _check_reachable(address: str) -> None:
-    """Ray itself would try for many minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS):
-            pass
-    except (OSError, ValueError, OverflowError) as error:
-        raise WorkersError(
-            f"there is no cluster of Ray's at {address!r} ({error}); use ray, ray://HOST:10001 or HOST:6379"
-        ) from None
