@@ -133,7 +133,8 @@ def add_fields(parser: Parser, config: Any) -> None:
         if path == "task.name" or not name:
             continue  # the variant and the task have options of their own, which choose the other fields' defaults
         if section not in sections:
-            sections[section] = parser.add_argument_group(section, textwrap.fill(leaf.section, HELP_WIDTH - 2))
+            told = textwrap.fill(getattr(config, section).__doc__, HELP_WIDTH - 2)
+            sections[section] = parser.add_argument_group(section, told)
         # A sentence as a phrase; a symbol such as R_H keeps its capital.
         told = (leaf.meaning[0].lower() + leaf.meaning[1:] if leaf.meaning[1:2].islower() else leaf.meaning).rstrip(".")
         value, kind = describe_type(leaf.type)

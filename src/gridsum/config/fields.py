@@ -48,8 +48,6 @@ class Leaf(NamedTuple):
     type: Any
     value: Any
     meaning: str
-    section: str
-    """What is said of the section that it stands in."""
 
 
 def fields_of(config: Any, where: str = "") -> dict[str, Leaf]:
@@ -57,7 +55,7 @@ def fields_of(config: Any, where: str = "") -> dict[str, Leaf]:
     leaves: dict[str, Leaf] = {}
     for item, hint in _items(type(config)):
         path, value = _path(where, item.name), getattr(config, item.name)
-        leaf = Leaf(hint, value, item.metadata.get("meaning", ""), type(config).__doc__ or "")
+        leaf = Leaf(hint, value, item.metadata.get("meaning", ""))
         leaves |= fields_of(value, path) if dataclasses.is_dataclass(value) else {path: leaf}
     return leaves
 

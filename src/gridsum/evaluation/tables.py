@@ -247,34 +247,24 @@ def _everything(records: list[Record]) -> Table:
     return _suite_by_suite("Scores", caption, ("samples", *_MEASURES, "steps"), names, cells, scores)
 
 
-class Line(NamedTuple):
-    """Whose numbers, of all training seeds, a line of a table of baselines holds."""
-
-    is_baseline: bool
-    label: str
-    """A baseline's name and setting; the model's name for ours."""
-    given: str
-
-
 Suites = dict[str, list[Record]]
 """What one line came to: by suite, a record for each training seed."""
 
 
-def by_line(records: Iterable[Record]) -> dict[Line, Suites]:
-    """Of several records for one seed and suite the last one counts. Ours come first, by variant."""
-    found: dict[Line, dict[str, dict[int | None, Record]]] = {}
+def by_line(records: Iterable[Record]) -> dict[str, Suites]:
+    """By a baseline's name and setting, or the name of a model of ours. Of several records for one seed and suite the
+    last one counts. Ours come first, by variant."""
+    found: dict[str, dict[str, dict[int | None, Record]]] = {}
     for record in sorted(records, key=lambda record: (record.given is not None, record.variant, record.model)):
-        baseline = record.given is not None
-        label = record.variant if baseline else record.model
-        line = Line(baseline, label, record.given or _OURS.get(record.model, "nothing"))
-        found.setdefault(line, {}).setdefault(record.suite, {})[record.seed] = record
+        label = record.model if record.given is None else record.variant
+        found.setdefault(label, {}).setdefault(record.suite, {})[record.seed] = record
     if not found:
         raise TableError(
             "there are no records; train a baseline and measure it: gridsum train --variant dngpu --out FOLDER, then "
             "gridsum evaluate --model FOLDER --suite comparison --out records.jsonl"
         )
     return {
-        line: {suite: list(by_seed.values()) for suite, by_seed in suites.items()} for line, suites in found.items()
+        label: {suite: list(by_seed.values()) for suite, by_seed in suites.items()} for label, suites in found.items()
     }
 
 
@@ -290,10 +280,11 @@ def across(records: Sequence[Record], names: Sequence[str], title: str) -> Table
     shown = [record for record in records if record.suite in names]
     found = by_line(shown)
     measured = [name for name in names if any(name in suites for suites in found.values())]
-    rows = [
-        (label, given, str(max(map(len, suites.values()))), *(_brief(suites.get(name, [])) for name in measured))
-        for (_, label, given), suites in found.items()
-    ]
+    rows = []
+    for label, suites in found.items():
+        given = next(iter(suites.values()))[0].given or _OURS.get(label, "nothing")
+        shares = (_brief(suites.get(name, [])) for name in measured)
+        rows.append((label, given, str(max(map(len, suites.values()))), *shares))
     seeds = ", ".join(sorted({str(record.evaluation_seed) for record in shown}))
     samples = ", ".join(map(str, sorted({record.samples for record in shown})))
     caption = (

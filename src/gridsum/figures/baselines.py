@@ -35,7 +35,8 @@ def curves(records: Sequence[Record]) -> list[Curve]:
     """A curve for each that has been measured along an axis at two sizes or more."""
     found, lines = list[Curve](), by_line(records)
     for axis, pattern in _GROWING.items():
-        for (is_baseline, label, _), suites in lines.items():
+        for label, suites in lines.items():
+            is_baseline = next(iter(suites.values()))[0].given is not None
             name, _, setting = label.partition("/") if is_baseline else (label, "", "matched")
             sizes = {
                 int(size[1]): [record.seq for record in seeds]

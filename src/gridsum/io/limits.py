@@ -20,7 +20,17 @@ class TooLargeError(ValueError):
 
 def memory_free() -> int | None:
     """Bytes that the machine, or the container, has left; None where nobody knows."""
-    return min((found for found in (_free(), _left_in_group()) if found is not None), default=None)
+    left = []
+    with suppress(OSError, ValueError):  # a container, under Linux's control groups; without a limit that is "max"
+        most, now = (int(Path("/sys/fs/cgroup", name).read_text()) for name in ("memory.max", "memory.current"))
+        left.append(max(0, most - now))
+    try:
+        (free,) = re.findall(r"^MemAvailable:\s*(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+        left.append(int(free) * 1024)
+    except (OSError, ValueError):
+        with suppress(AttributeError, OSError, ValueError):
+            left.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))  # all there is
+    return min(left, default=None)
 
 
 def memory_limit(free: Callable[[], int | None] = memory_free) -> int | None:
@@ -55,20 +65,3 @@ def duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 3 * 86400 else f"{seconds / 86400:,.0f} days"
-
-
-def _free() -> int | None:
-    with suppress(OSError, TypeError):
-        found = re.search(r"^MemAvailable:\s*(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
-        return int(found[1]) * 1024  # type: ignore[index]
-    with suppress(AttributeError, OSError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # all there is
-    return None
-
-
-def _left_in_group() -> int | None:
-    """What a container may still take, under Linux's control groups."""
-    with suppress(OSError, ValueError):  # where there is no limit, that is the word "max"
-        most, now = (int(Path("/sys/fs/cgroup", name).read_text()) for name in ("memory.max", "memory.current"))
-        return max(0, most - now)
-    return None

@@ -73,7 +73,7 @@ def filled(words: str, records: Sequence[Record]) -> str:
     """Words with their numbers and tables. Records of ours may be among them."""
     ours = [record for record in records if record.given is None and record.model in OURS]
     measured = [record for record in records if record.given is not None]
-    found = {line.label: suites for line, suites in by_line(measured).items()} if measured else {}
+    found = by_line(measured) if measured else {}
 
     def fill(place: re.Match[str]) -> str:
         what, name, which = place.groups()

@@ -62,10 +62,12 @@ def pages(results: Results, page: Path, lacking: Sequence[str] = ()) -> dict[Pat
     notes, blocks, of_all = results.folder / NOTES, results.replications(), results.of_all_seeds()
     single, over_seeds = tables.numbers(blocks), tables.means(of_all)
     words = f"; the words are those of [{NOTES}]({_link(notes, page)})" if notes.exists() else ""
+    done = sum(any(map(one.overtrained, OVERTRAINED)) for one in blocks)
+    counted = "is one" if done == 1 else f"are {done}, each of ten seeds of its own" if done else "is none yet"
     summary = [
         "# Results\n",
         f"{made_from(page)}{words}. The paper is arXiv 2207.02536.\n",
-        _DEFINED.format(_counted(blocks), CONFIDENCE, MARGIN),
+        _DEFINED.format(counted, CONFIDENCE, MARGIN),
         _brief(results, single, over_seeds),
         f"**Not whole yet.** Missing are: {', '.join(lacking)}.\n" if lacking else "",
         figure("numbers"),
@@ -81,11 +83,6 @@ def pages(results: Results, page: Path, lacking: Sequence[str] = ()) -> dict[Pat
     ]
     more = ["# Every table\n", f"{made_from(appendix)}; nothing here is written by hand.\n", *_tables(results, blocks)]
     return {path: "\n".join(filter(None, parts)) for path, parts in ((page, summary), (appendix, more))}
-
-
-def _counted(blocks: Sequence[Results]) -> str:
-    done = [one for one in blocks if any(map(one.overtrained, OVERTRAINED))]
-    return "is one" if len(done) == 1 else f"are {len(done)}, each of ten seeds of its own" if done else "is none yet"
 
 
 def _link(path: Path, page: Path) -> str:
