@@ -19,15 +19,12 @@ LEVEL = 0.05
 Verdict = Literal["confirmed", "refuted", "undecided"]
 
 
-class RankTest(NamedTuple):
-    p: float
-    """Two-sided: the share of divisions of the pooled values whose ranks differ at least as much."""
-    effect: float
-    """Cliff's δ: how much more often a value of the first group is above one of the second than below."""
+def rank_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
+    """Mann–Whitney's test, exact with and without ties (scipy's is not exact with ties).
 
-
-def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
-    """Mann–Whitney's test, exact with and without ties (scipy's is not exact with ties)."""
+    Its two-sided p is the share of divisions of the pooled values whose ranks differ at least as much. The effect is
+    Cliff's δ: how much more often a value of the first group is above one of the second than below.
+    """
     pooled, size = np.array([*first, *second]), len(first)
     # Twice the mean rank, which is a whole number even where equal values share a rank.
     ranks = 2 * (pooled < pooled[:, None]).sum(1) + (pooled == pooled[:, None]).sum(1) + 1
@@ -39,7 +36,7 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> RankTest:
     centre = size * (len(pooled) + 1)
     extreme = abs(np.arange(ways.shape[1]) - centre) >= abs(ranks[:size].sum() - centre)
     effect = np.sign(np.subtract.outer(first, second)).mean()
-    return RankTest(float(ways[size, extreme].sum() / ways[size].sum()), float(effect))
+    return float(ways[size, extreme].sum() / ways[size].sum()), float(effect)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -115,7 +112,7 @@ def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dic
         for pair in (pair for claim in claims if known for pair in pairs_of(claim))
     }
     tests = {pair: rank_test(*both) for pair, both in sides.items()}
-    corrected = holm([test.p for test in tests.values()])
+    corrected = holm([p for p, _ in tests.values()])
     found = {}
     for (pair, (p, effect)), of_all in zip(tests.items(), corrected, strict=True):
         first, second = sides[pair]

@@ -181,12 +181,6 @@ class Train:
         place = folder / self.name
         if not (place / "config.json").exists():
             return 0
-        self._check(place)
-        done = len(outcomes_of(place, self.config, self.seeds)) if self.kind.outcome else trained_epochs(place)
-        measured = self.sheets and not any(sheet.missing(folder, self.seeds) for sheet in self.sheets)
-        return self.total if not done and measured else min(done, self.total)
-
-    def _check(self, place: Path) -> None:
         there, seeds = read_setup(place)
         missing = [seed for seed in self.seeds if seed not in seeds]
         if missing:
@@ -199,6 +193,9 @@ class Train:
                 f"{place} was trained with {different}. It stays as it is; leave it out with --variants, or name a new "
                 "folder for a study of your own: --out mine"
             )
+        done = len(outcomes_of(place, self.config, self.seeds)) if self.kind.outcome else trained_epochs(place)
+        measured = self.sheets and not any(sheet.missing(folder, self.seeds) for sheet in self.sheets)
+        return self.total if not done and measured else min(done, self.total)
 
     def state(self, folder: Path) -> State:
         resolved = self.resolved(folder)

@@ -6,7 +6,7 @@ alphabet, parser, exact answer, the answer's digits for many problems at once. `
 
 from gridsum.tasks.alphabet import FIRST_DIGIT, PAD, Alphabet
 from gridsum.tasks.others import Maximum, Times
-from gridsum.tasks.registry import DEFAULT, TaskError, find, known, known_as, register
+from gridsum.tasks.registry import DEFAULT, TaskError, find, known_as, register
 from gridsum.tasks.sums import Addition, Mixed, Subtraction
 from gridsum.tasks.task import ExpressionError, RowRule, Task
 
@@ -25,7 +25,6 @@ __all__ = [
     "TaskError",
     "Times",
     "find",
-    "known",
     "known_as",
     "register",
 ]

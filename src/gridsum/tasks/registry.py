@@ -31,14 +31,6 @@ class TaskError(ValueError):
     """A task that does not exist; the message says which do."""
 
 
-def known() -> dict[str, Callable[..., Any]]:
-    """The names of tasks, and what makes each; those of other packages are imported when they are made."""
-    from importlib.metadata import entry_points
-
-    offered = {point.name: _loaded(point) for point in entry_points(group=_GROUP)}
-    return {**offered, **_registered, **_SHIPPED}
-
-
 def register(name: str, make: Callable[..., Task]) -> None:
     """Add a task for as long as the process lives; `make` is called with the parameters that follow its name."""
     if name in _SHIPPED or not name.isidentifier():
@@ -72,7 +64,12 @@ def find(name: str = DEFAULT) -> Task:
         >>> find("add:base=16").answer(("ff", "1"))
         '100'
     """
-    makers = _SHIPPED if name.partition(":")[0] in _SHIPPED else known()
+    makers = _SHIPPED
+    if name.partition(":")[0] not in _SHIPPED:  # those of other packages are imported when they are made
+        from importlib.metadata import entry_points  # which would make every command start later
+
+        offered = {point.name: _loaded(point) for point in entry_points(group=_GROUP)}
+        makers = {**offered, **_registered, **_SHIPPED}
     kind, _, rest = (name, "", "") if name in makers else name.partition(":")
     if kind not in makers:
         yours = f"add your own with gridsum.tasks.register({kind!r}, its class)"
