@@ -77,22 +77,13 @@ def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadR
     border = _entropy(mean, 0) - by_border
     content = by_border - _entropy(weights, 1).mean(0)
     surprise = (torch.special.xlogy(weights, weights) - torch.special.xlogy(weights, mean)).sum(1)
+    bits = torch.stack((position, border, content), 1).clamp_min(0)
     rules = []
-    for head in range(weights.shape[-1]):
-        bits = [max(0.0, float(part[head])) for part in (position, border, content)]
-        label = _label(*bits)
+    for head, parts in enumerate(bits.tolist()):
+        label = _label(*parts)
         best = surprise[:, head].argmin() if label == "position-based" else surprise[:, head].argmax()
-        rules.append(
-            HeadRule(
-                head=head,
-                label=label,
-                position=bits[0],
-                border=bits[1],
-                content=bits[2],
-                mean_attention=tuple(mean[:, head].tolist()),
-                example=looked.places[int(best)],
-            )
-        )
+        example, mean_of_head = looked.places[int(best)], tuple(mean[:, head].tolist())
+        rules.append(HeadRule(head, label, *parts, mean_attention=mean_of_head, example=example))
     return rules
 
 

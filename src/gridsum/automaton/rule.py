@@ -164,15 +164,9 @@ class LearnedRule(Rules):
         after = self(contexts[:, 0], places[contexts[:, 1:]])
         distance = (self.patterns[:, None] != self.patterns[states]).sum(-1)
         steps = distance.argmin(1)[after].to(torch.uint8).cpu().numpy()
-        outputs = self.outputs()[states].tolist()
-        return RuleTable(
-            self.bits,
-            tuple(states.tolist()),
-            steps.reshape(-1, side, side, side),
-            tuple(outputs),
-            tuple(self.actions().tolist()),
-            self.task,
-        )
+        outputs, actions = (tuple(part.tolist()) for part in (self.outputs()[states], self.actions()))
+        steps = steps.reshape(-1, side, side, side)
+        return RuleTable(self.bits, tuple(states.tolist()), steps, outputs, actions, self.task)
 
     def _resting(self) -> Tensor:
         """The states of cells at rest, but for those that are rarer than mistakes."""

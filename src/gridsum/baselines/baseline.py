@@ -124,6 +124,7 @@ class Setting(NamedTuple):
     changes: Mapping[str, Any]
 
 
+@dataclass(eq=False)
 class Baseline(Trainable):
     """A baseline by name, as an entry of the registry.
 
@@ -131,24 +132,21 @@ class Baseline(Trainable):
     whole results that its native setting has to reach, and where that comes from.
     """
 
+    name: str
+    title: str
+    source: str
+    network: type[BaselineNetwork]
+    native: Setting
+    matched: Setting
+    shape: type | None = None
+    numbers: Sequence[tuple[str, float, str]] = ()
     solves = False
 
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        source: str,
-        network: type[BaselineNetwork],
-        native: Setting,
-        matched: Setting,
-        shape: type | None = None,
-        numbers: Sequence[tuple[str, float, str]] = (),
-    ) -> None:
-        self.name, self.title, self.source, self.network, self.numbers = name, title, source, network, numbers
-        section = [] if shape is None else [("network", shape, field(default_factory=shape))]
+    def __post_init__(self) -> None:
+        section = [] if self.shape is None else [("network", self.shape, field(default_factory=self.shape))]
         self.config = make_dataclass("Config", section, bases=(BaselineConfig,), frozen=True)
-        self.meaning = f"{title}, {source}"
-        settings = {"matched": matched, "native": native}
+        self.meaning = f"{self.title}, {self.source}"
+        settings = {"matched": self.matched, "native": self.native}
         self.settings = {name: setting.changes for name, setting in settings.items()}
         self.given = {name: ", ".join(setting.given) or "nothing" for name, setting in settings.items()}
 
