@@ -10,15 +10,8 @@ from torch import Tensor
 from gridsum.config.paper import ModelConfig, TaskConfig
 from gridsum.data.problems import extent
 from gridsum.data.streams import Stream
-from gridsum.model.paper import (
-    ContextTransformer,
-    Embedding,
-    Linear,
-    Placement,
-    Readout,
-    halting_distribution,
-    make_step,
-)
+from gridsum.model import paper
+from gridsum.model.paper import Readout
 from gridsum.model.runs import RunsModule, as_written, generators, written
 from gridsum.ops.dropout.plain import Dropouts
 from gridsum.ops.forms import Form, Kept, computed_in, fastest_form, full_precision
@@ -194,11 +187,11 @@ class Network(RunsModule):
         super().__init__()
         self.config, self.task = config, task
         runs, symbols = generators(seeds), len(task.task.alphabet)
-        self.embedding = Embedding(runs, config.width, symbols)
-        self.placement = Placement(runs, config.width, config.placement_hidden)
-        self.step = make_step(runs, config)
-        self.output = Linear(runs, config.width, symbols)
-        self.context = ContextTransformer(runs, config) if config.halting == "ponder" else None
+        self.embedding = paper.Embedding(runs, config.width, symbols)
+        self.placement = paper.Placement(runs, config.width, config.placement_hidden)
+        self.step = paper.make_step(runs, config)
+        self.output = paper.Linear(runs, config.width, symbols)
+        self.context = paper.ContextTransformer(runs, config) if config.halting == "ponder" else None
         self.built = [type(part) for part in self.modules()]
 
     def forward(
@@ -240,7 +233,7 @@ class Network(RunsModule):
             certain = logits.new_ones(1, *symbols.shape[:2])
             return Readout(range(limit, limit + 1), logits, None, certain, torch.full_like(symbols[..., 0], limit))
         halting = torch.stack([moment.halting for moment in moments if moment.halting is not None])
-        p, truncation = halting_distribution(halting, threshold)
+        p, truncation = paper.halting_distribution(halting, threshold)
         return Readout(range(len(moments)), logits, halting, p, truncation)
 
     def actions(self, symbols: Tensor) -> Tensor:

@@ -24,27 +24,7 @@ from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
 from gridsum.ops.costs import check_memory
 from gridsum.ops.devices import Replayed, describe, on_gpu
 from gridsum.ops.forms import served
-from gridsum.training.folders import (
-    Checkpoint,
-    FolderError,
-    append_metrics,
-    check_free,
-    check_same,
-    clear_leftovers,
-    create,
-    cut_logs,
-    keep_logs,
-    kept_weights,
-    load_moments,
-    log_lengths,
-    read_outcome,
-    save_checkpoint,
-    seed_folder,
-    take_up,
-    trained_epochs,
-    write_outcome,
-    write_setup,
-)
+from gridsum.training import folders
 from gridsum.training.optimiser import AdamW
 from gridsum.training.process import set_for_training
 
@@ -103,10 +83,10 @@ def train(
     if asked is not None and asked.value == "auto":  # what it comes to is kept
         config = override(config, {"training.precision": served("auto", device)})
     if resume:
-        check_same(folder, config, seeds)  # before the lock, which needs a folder
-    done = trained_epochs(folder) if resume else 0
+        folders.check_same(folder, config, seeds)  # before the lock, which needs a folder
+    done = folders.trained_epochs(folder) if resume else 0
     if done > config.training.epochs:
-        raise FolderError(
+        raise folders.FolderError(
             f"{folder} has been trained for {done} epochs already; resume it with training.epochs of {done} or more"
         )
     what = f"training {len(seeds)} run{'s' if len(seeds) > 1 else ''} of {config.label}"
@@ -129,13 +109,13 @@ def train(
 def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, warn: Warn) -> None:
     """Begin a folder, or take up what it holds."""
     if not resume:
-        check_free(folder)
-    clear_leftovers(folder)
+        folders.check_free(folder)
+    folders.clear_leftovers(folder)
     if resume:
-        fleet.take_up(take_up(folder, fleet.seeds, fleet.state()))
+        fleet.take_up(folders.take_up(folder, fleet.seeds, fleet.state()))
         if fleet.epoch:
             fleet.save_weights(folder)  # those that are not of the checkpoint are made anew
-        write_setup(folder, fleet.config, fleet.seeds)
+        folders.write_setup(folder, fleet.config, fleet.seeds)
         return
     began = None
     if start is not None:
@@ -144,13 +124,13 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
             warn(f"{start.name} comes without the optimiser's moments, so they begin at zero")
         trained = start.config.training.epochs_in_all
         began = {"model": start.name, "seeds": list(start.seeds), "epochs": trained, "moments": kept}
-    save_checkpoint(folder, fleet.checkpoint())  # resuming depends on no other weights, and never begins anew
-    create(folder, fleet.config, fleet.seeds, began)  # a folder without a configuration holds no training yet
+    folders.save_checkpoint(folder, fleet.checkpoint())  # resuming depends on no other weights, and never begins anew
+    folders.create(folder, fleet.config, fleet.seeds, began)  # a folder without a configuration holds no training yet
 
 
 def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) -> None:
     saved, training, total = fleet.epoch, fleet.config.training, fleet.config.steps
-    kept, logs = fleet.checkpoint(), log_lengths(folder, fleet.seeds)
+    kept, logs = fleet.checkpoint(), folders.log_lengths(folder, fleet.seeds)
     try:
         for number in range(fleet.epoch + 1, training.epochs + 1):
             before, began = fleet.alive.tolist(), time.monotonic()
@@ -165,19 +145,19 @@ def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) 
                 if was and not still:
                     told = f"the loss or its gradient was not a number in epoch {number}"
                     warn(f"seed {seed}: {told}; the run is set aside with its last sound weights")
-            kept, logs = fleet.checkpoint(), log_lengths(folder, fleet.seeds)
+            kept, logs = fleet.checkpoint(), folders.log_lengths(folder, fleet.seeds)
             if number % training.checkpoint_epochs == 0 or number == training.epochs:
                 fleet.save(folder)
                 saved = number
             if training.keep_epochs and number % training.keep_epochs == 0:
-                fleet.save_weights(folder, kept_weights(number))
+                fleet.save_weights(folder, folders.kept_weights(number))
             told = f"{phase}: {news(means, alive)}" if phase else news(means, alive)
             tell(done, total, f"epoch {number} of {training.epochs}: {told}")
             if not any(alive):
                 raise UnsoundError(f"every run has diverged by epoch {number}; try a smaller training.learning_rate")
     finally:
         fleet.take_up(kept)  # a stop may have come in the middle of a step, or between an epoch's log and its end
-        cut_logs(folder, logs)
+        folders.cut_logs(folder, logs)
         if saved < fleet.epoch:  # lose no more than the epoch that it was stopped in
             fleet.save(folder)
 
@@ -208,7 +188,7 @@ class Fleet:
             raise ConfigError("the weights to start from are of another model configuration; leave model.* as it is")
         self.network.load_state_dict(start.network.state_dict())
         self.optimiser.begin_anew(slice(None), self.network)
-        moments = load_moments(start.paths, self.seeds)
+        moments = folders.load_moments(start.paths, self.seeds)
         if moments is None or not torch.equal(moments["weights"], self.optimiser.weights.cpu()):
             return False
         self.optimiser.load(moments)
@@ -266,11 +246,12 @@ class Fleet:
         """All that makes the next step what it is, beside the step's number."""
         return {**self.optimiser.state(), **self.gradients.state(), "alive": self.alive, "draws": self.draws}
 
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self) -> folders.Checkpoint:
         """The fleet as it is now."""
-        return Checkpoint(self.epoch, self.seeds, {name: tensor.clone() for name, tensor in self.state().items()})
+        tensors = {name: tensor.clone() for name, tensor in self.state().items()}
+        return folders.Checkpoint(self.epoch, self.seeds, tensors)
 
-    def take_up(self, checkpoint: Checkpoint) -> None:
+    def take_up(self, checkpoint: folders.Checkpoint) -> None:
         """Be as the fleet was then."""
         self.epoch, state = checkpoint.epoch, checkpoint.tensors
         self.optimiser.load(state)
@@ -281,13 +262,13 @@ class Fleet:
     def save(self, folder: Path) -> None:
         """Weights and logs of each run, then the checkpoint: neither is ever older than it."""
         self.save_weights(folder)
-        logs = keep_logs(folder, self.seeds) if self.epoch else {}
-        save_checkpoint(folder, replace(self.checkpoint(), logs=logs))
+        logs = folders.keep_logs(folder, self.seeds) if self.epoch else {}
+        folders.save_checkpoint(folder, replace(self.checkpoint(), logs=logs))
 
     def save_weights(self, folder: Path, name: str = WEIGHTS) -> None:
         for run, seed in enumerate(self.seeds):
             if not _outcome(self.kind, folder, seed).is_file():  # else they are final
-                save_run(seed_folder(folder, seed) / name, self.network, run, self.config, seed)
+                save_run(folders.seed_folder(folder, seed) / name, self.network, run, self.config, seed)
 
 
 def held_out_problems(config: Any, device: torch.device) -> tuple[Batch, Stream]:
@@ -298,7 +279,7 @@ def held_out_problems(config: Any, device: torch.device) -> tuple[Batch, Stream]
 
 def _outcome(kind: Trainable, folder: Path, seed: int) -> Path:
     """Where what a run came to after training is kept; a folder, which is no file, where nothing is."""
-    return seed_folder(folder, seed) / kind.outcome
+    return folders.seed_folder(folder, seed) / kind.outcome
 
 
 def _finish(fleet: Fleet, folder: Path, tell: Callable[[int, int, str], None]) -> list[dict[str, Any]]:
@@ -309,17 +290,17 @@ def _finish(fleet: Fleet, folder: Path, tell: Callable[[int, int, str], None]) -
     left = [seed for seed in seeds if not _outcome(kind, folder, seed).is_file()]
     done = len(seeds) - len(left)
     if left:
-        model = load_runs(config.variant, [seed_folder(folder, seed) / WEIGHTS for seed in left], device)
+        model = load_runs(config.variant, [folders.seed_folder(folder, seed) / WEIGHTS for seed in left], device)
 
         def report(news: str) -> None:
             tell(done, len(seeds), news)
 
         report("begun")  # the first that it reports may take minutes
         for run, result in kind.finish(model.network, config, left, report):
-            save_run(seed_folder(folder, left[run]) / WEIGHTS, model.network, run, config, left[run])
-            write_outcome(_outcome(kind, folder, left[run]), result | {"device": describe(device)})
+            save_run(folders.seed_folder(folder, left[run]) / WEIGHTS, model.network, run, config, left[run])
+            folders.write_outcome(_outcome(kind, folder, left[run]), result | {"device": describe(device)})
             done += 1
-    return [read_outcome(_outcome(kind, folder, seed)) for seed in seeds]
+    return [folders.read_outcome(_outcome(kind, folder, seed)) for seed in seeds]
 
 
 def _log(fleet: Fleet, folder: Path, where: dict[str, Any], means: dict[str, Any], rest: dict[str, float]) -> None:
@@ -329,4 +310,4 @@ def _log(fleet: Fleet, folder: Path, where: dict[str, Any], means: dict[str, Any
         if fleet.draws[run] > 1:
             values["draws"] = int(fleet.draws[run])
         if fleet.alive[run]:
-            append_metrics(folder, seed, {**where, **values, **rest})
+            folders.append_metrics(folder, seed, {**where, **values, **rest})
