@@ -224,7 +224,8 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
     function: str, calls: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Before it begins again, after its third checkpoint, or between the two proofs."""
-    path, left, call = tmp_path / "run", iter(range(calls)), getattr(loop, function)
+    home = loop if function == "save_run" else loop.folders
+    path, left, call = tmp_path / "run", iter(range(calls)), getattr(home, function)
 
     def interrupted(*arguments):
         if next(left, None) is None:
@@ -232,7 +233,7 @@ def test_a_stopped_training_is_resumed_as_if_it_had_not_been(
         return call(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop, function, interrupted)
+        patch.setattr(home, function, interrupted)
         with pytest.raises(KeyboardInterrupt):
             train(AGAIN, (0, 4), path, CPU)
     train(AGAIN, (0, 4), path, CPU, resume=True)
