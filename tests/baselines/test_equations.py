@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gridsum.baselines.baseline import find_baseline
+from gridsum.baselines.baseline import BaselineConfig, find_baseline
 from gridsum.baselines.deep_thinking import DeepThinking
 from gridsum.baselines.dngpu import DiagonalUnit
 from gridsum.baselines.grid_lstm import GridLSTM
@@ -29,6 +29,10 @@ DIGITS = find()
 def _without_gradients():
     with torch.no_grad():
         yield
+
+
+def sized(name: str, setting: str = "matched", **network: int) -> BaselineConfig:
+    return override(find_baseline(name).configure(setting), {f"network.{key}": size for key, size in network.items()})
 
 
 def close(ours: Tensor, oracle: Tensor) -> None:
@@ -82,9 +86,8 @@ def _grid_lstm(layer: torch.nn.Linear, both: Tensor, memory: Tensor) -> tuple[Te
 
 
 def test_the_assembly_line_is_layer_by_layer_and_time_by_time():
-    config = override(find_baseline("grid-lstm").configure("matched"), {"network.width": 4, "network.layers": 3})
     torch.manual_seed(3)
-    network = GridLSTM(config)
+    network = GridLSTM(sized("grid-lstm", width=4, layers=3))
     space = Space((2, 2), (1, 2))
     problem = network.encode(sample(space, 2, Stream.of_seeds([5])), space, None)
     inputs = {name: value[0] for name, value in problem.inputs.items()}
@@ -125,9 +128,8 @@ def test_halting_by_adaptive_computation_time():
 
 def test_a_number_is_pondered_as_one_by_one():
     """The state is the mean under p of those of every step."""
-    config = override(find_baseline("lstm-act").configure("native"), {"network.width": 6, "network.ponder": 3})
     torch.manual_seed(4)
-    network = PonderingLSTM(config)
+    network = PonderingLSTM(sized("lstm-act", "native", width=6, ponder=3))
     x, h, m = torch.randn(1, network.gates.in_features - 7), torch.randn(1, 6), torch.randn(1, 6)
     ours = network.ponder(x, h, m)
     states, halts, hidden, memory = [], [], h[0], m[0]
@@ -172,10 +174,7 @@ def test_attention_is_torchs():
 
 def test_coupled_positions_are_the_places():
     """58+7= with its result: digits of one place have one number; signs have that before the units."""
-    config = override(
-        find_baseline("position-coupling").configure("matched"), {"network.width": 8, "network.hidden": 8}
-    )
-    network = CoupledDecoder(config)
+    network = CoupledDecoder(sized("position-coupling", width=8, hidden=8))
     space = Space((2, 3), (1, 3))
     problem = network.encode(batch_of([("58", "7")]), space, None)
     tokens, ids = problem.inputs["terms"][0, 0].tolist(), problem.inputs["positions"][0, 0].tolist()
@@ -209,19 +208,14 @@ def test_the_controllers_recurrence_is_torchs():
 
 
 def test_behind_the_end_the_controller_does_nothing():
-    config = override(find_baseline("s2g-cnn").configure("matched"), {"network.width": 8, "network.layers": 1})
-    symbols = torch.eye(13)[torch.tensor([[1, 2, 0]])]
-    assert SequenceToGrid(config).actions(symbols)[0, 2].tolist() == [0, 0, 1]
+    network, symbols = SequenceToGrid(sized("s2g-cnn", width=8, layers=1)), torch.eye(13)[torch.tensor([[1, 2, 0]])]
+    assert network.actions(symbols)[0, 2].tolist() == [0, 0, 1]
 
 
 def test_steps_without_a_gradient_and_after_the_last():
     """A problem with n steps without gradient and k with one is read as after n + k steps, and learns from k."""
-    config = override(
-        find_baseline("deep-thinking").configure("matched"),
-        {"network.width": 8, "network.steps": 5, "network.blocks": 1},
-    )
     torch.manual_seed(8)
-    network, space = DeepThinking(config), Space((1, 2), (1, 2))
+    network, space = DeepThinking(sized("deep-thinking", width=8, steps=5, blocks=1)), Space((1, 2), (1, 2))
     problem = network.encode(sample(space, 1, Stream.of_seeds([0])), space, Stream.of_seeds([0]))
     inputs = {name: value[0] for name, value in problem.inputs.items()}
     inputs |= {"without": torch.tensor([2]), "last": torch.tensor([4])}

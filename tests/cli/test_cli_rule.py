@@ -1,6 +1,5 @@
 """`gridsum rule` and `gridsum prove`: a rule as text, file and picture; a theorem, or what fails and a sum to try."""
 
-import dataclasses
 import itertools
 import re
 from collections.abc import Callable
@@ -17,18 +16,9 @@ from gridsum.cli.prove import _of_coq, _of_rounding
 from gridsum.figures.rule import plot_rule
 from gridsum.tasks import find
 from tests.cli.conftest import Command
-from tests.oracles.column_addition import carry_of, code, column_addition, random_table
+from tests.oracles.column_addition import OUTSIDE, carry_of, changed, code, column_addition, random_table
 
 Write = Callable[[RuleTable], str]
-
-
-def forgetful() -> RuleTable:
-    """Column addition that forgets the carry of 7 + 5."""
-    steps = column_addition().steps.copy()
-    for right in range(column_addition().outside + 1):
-        if not carry_of(right):
-            steps[7, :, right, code(5, 0)] = code(2, 0)
-    return dataclasses.replace(column_addition(), steps=steps)
 
 
 @pytest.fixture
@@ -114,7 +104,10 @@ def test_a_table_that_adds_is_proved(write: Write, command: Command):
 
 
 def test_a_table_that_does_not_add_is_not_proved(write: Write, command: Command):
-    status, out, err = command("prove", "--model", write(forgetful()))
+    """It forgets the carry of 7 + 5."""
+    rights = tuple(right for right in range(OUTSIDE + 1) if not carry_of(right))
+    table = changed(column_addition(), {(7, None, rights, code(5, 0)): code(2, 0)})
+    status, out, err = command("prove", "--model", write(table))
     assert (status, err) == (1, "")
     assert "Theorem" not in out
     assert "Not proved. The first conditions that fail:" in out

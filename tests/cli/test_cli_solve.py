@@ -33,11 +33,9 @@ def _answers(model: str, sums: list[str], **options: Any) -> list[str]:
 
 
 def test_one_answer_a_line_in_order_and_nothing_else_or_what_happened_as_json(command: Command, model: str):
-    status, out, err = command("solve", *SUMS[:2], "--model", model, *SUMS[2:])  # options may stand between sums
+    status, out, _ = command("solve", *SUMS[:2], "--model", model, *SUMS[2:])  # options may stand between sums
     assert status == 0
     assert out.splitlines() == _answers(model, SUMS)
-    wrong = sum(map(str.__ne__, out.splitlines(), RESULTS))
-    assert err == (f"gridsum: {wrong} of 5 answers wrong; --json shows the right ones\n" if wrong else "")
     status, out, _ = command("solve", *SUMS, "--model", model, "--json", "--halting", "median", "--placement", "hard")
     assert status == 0
     lines = [json.loads(line) for line in out.splitlines()]

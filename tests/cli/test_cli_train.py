@@ -59,10 +59,7 @@ def test_a_setting_and_overrides_reach_the_run(command: Command, tmp_path: Path)
     assert (setup["objective"]["normalise"], setup["objective"]["success"]) == ("batch", "expected")
     assert (setup["task"]["spare_rows"], setup["task"]["spare_columns"]) == (2, 2), "what is overridden counts last"
     assert f"gridsum solve 523+102 --model {folder}/seed-5" in err
-
-
-def test_a_training_is_shown(trained: Path, command: Command):
-    status, out, err = command("watch", str(trained))
+    status, out, err = command("watch", str(folder))
     assert (status, err) == (0, "")
-    assert f"base in {trained}" in out
+    assert f"SASA in {folder}" in out
     assert "1 of 1" in out

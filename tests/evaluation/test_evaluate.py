@@ -14,14 +14,7 @@ from hypothesis import strategies as st
 from gridsum.config.fields import override
 from gridsum.config.variants import variant
 from gridsum.data.problems import batch_of
-from gridsum.evaluation.evaluate import (
-    PUBLISHED,
-    Answers,
-    count,
-    evaluate,
-    function_subject,
-    paper_subject,
-)
+from gridsum.evaluation.evaluate import PUBLISHED, Answers, count, evaluate, function_subject, paper_subject
 from gridsum.evaluation.records import RecordError, append, read
 from gridsum.evaluation.suites import EXAMPLES, find
 from gridsum.io.version import __version__

@@ -14,14 +14,7 @@ from gridsum.config.registry import find
 from gridsum.config.variants import variant
 from gridsum.io.sealed import seal
 from gridsum.model.rollout import Network
-from gridsum.model.store import (
-    StoreError,
-    configuration_of,
-    facts,
-    load,
-    load_runs,
-    save_run,
-)
+from gridsum.model.store import StoreError, configuration_of, facts, load, load_runs, save_run
 from tests.oracles.sizes import SMALLEST
 
 

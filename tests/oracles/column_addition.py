@@ -122,12 +122,9 @@ def column_addition_with_two_meanings() -> RuleTable:
     No harm is done: what stands to its left stands over a blank as well, and takes no carry from it there.
     """
     plain, both = column_addition(), code(1, 1)
-    steps = plain.steps.copy()
-    with_carry = [number for number in range(CODES) if carry_of(number)]
-    for x in (PLUS_CELL, EMPTY_CELL):
-        steps[x][:, with_carry, BLANK] = both
-    steps[EMPTY_CELL, :, both, BLANK] = plain.steps[EMPTY_CELL, :, code(1, 0), BLANK]
-    return RuleTable(plain.bits, plain.states, steps, plain.outputs, plain.actions)
+    with_carry = tuple(number for number in range(CODES) if carry_of(number))
+    made = {(x, None, with_carry, BLANK): both for x in (PLUS_CELL, EMPTY_CELL)}
+    return changed(plain, made | {(EMPTY_CELL, None, both, BLANK): plain.steps[EMPTY_CELL, :, code(1, 0), BLANK]})
 
 
 def column_addition_in_other_codes(seed: int) -> RuleTable:

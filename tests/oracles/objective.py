@@ -49,14 +49,10 @@ def character_accuracy(predicted: Sequence[int], target: Sequence[int], columns:
     return right / valid if valid else 0.0
 
 
-def entropy(p: Sequence[float]) -> float:
-    return -sum(x * math.log(x) for x in p if x > 0)
-
-
 def explore_reinforce(p: Sequence[float], success: float) -> float:
     """−(1 − a)·H(p) + a·E[log(1 + N_h)] of one sample, p[n] from n = 0."""
-    effort = sum(x * math.log(1 + n) for n, x in enumerate(p))
-    return -(1 - success) * entropy(p) + success * effort
+    entropy, effort = -sum(x * math.log(x) for x in p if x > 0), sum(x * math.log(1 + n) for n, x in enumerate(p))
+    return -(1 - success) * entropy + success * effort
 
 
 def kl_from_geometric(p: Sequence[float], truncation: int, prior: float, truncated: bool) -> float:
