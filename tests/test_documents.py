@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,7 +113,8 @@ def test_commands_of_the_documents_run(name: str, monkeypatch: pytest.MonkeyPatc
     """At toy size, one after the other in one folder. Those of `clusters.md` need a cluster (tests of reproduction)."""
     monkeypatch.setitem(COLLECTIONS, "comparison", COLLECTIONS["comparison"][:1])
     others = importlib.metadata.entry_points
-    offered = lambda **chosen: [_Nim()] if chosen == {"group": "gridsum.tasks"} else others(**chosen)  # noqa: E731
+    nim = SimpleNamespace(name="nim", load=lambda: names_of("class Nim")["Nim"])  # of docs/tasks.md
+    offered = lambda **chosen: [nim] if chosen == {"group": "gridsum.tasks"} else others(**chosen)  # noqa: E731
     monkeypatch.setattr(importlib.metadata, "entry_points", offered)
     if name == "research.md":
         names_of("mine.jsonl")  # which makes what the commands read
@@ -124,12 +126,3 @@ def test_commands_of_the_documents_run(name: str, monkeypatch: pytest.MonkeyPatc
         learned_nothing = command[0] in ("solve", "prove") and any(part.startswith("runs/") for part in command)
         assert status in ((0, 1, 2) if learned_nothing else (0,)), command
         assert "no such folder" not in capsys.readouterr().err
-
-
-class _Nim:
-    """What offers the task of docs/tasks.md."""
-
-    name = "nim"
-
-    def load(self) -> object:
-        return names_of("class Nim")["Nim"]

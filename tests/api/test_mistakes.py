@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 import gridsum
-from gridsum.tasks import Addition, Task, find, known_as
-
-
-class Nim(Task):
-    """What is given as a class, not as an object."""
+from gridsum.tasks import Addition, find, known_as
 
 
 def train(*arguments: Any, **options: Any) -> Any:
@@ -43,7 +39,7 @@ def train(*arguments: Any, **options: Any) -> Any:
         (lambda: gridsum.evaluate([], "2x2"), "there is nothing to measure"),
         (lambda: gridsum.trace("9" * 6000 + "+1"), "too many to keep; trace a shorter sum"),
         (lambda: gridsum.evaluate(3, "2x3"), "3 cannot be measured; give a model"),
-        (lambda: train("base", task=Nim), r"make one of it: Nim\(\)"),
+        (lambda: train("base", task=Addition), r"make one of it: Addition\(\)"),
         (lambda: train("base", []), "does not name seeds"),
         # one in another's place
         (lambda: gridsum.solve("base", "58+67"), r"a sum, not a model; .* gridsum.solve\('58\+67', "),
@@ -64,15 +60,10 @@ def test_a_natural_mistake_is_answered_with_the_mend(ask: Callable[[], Any], sai
 
 def test_objects_of_one_class_are_tasks_of_their_own(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("gridsum.tasks.registry._registered", {})
+    based = type("Based", (Addition,), {"kind": "based"})  # of a base that its name tells
     for base in (2, 4):
-        task = Based(base)
+        task = based(base)
         assert find(known_as(task)) is task
     assert find("based:base=2").alphabet.base == 2
     with pytest.raises(ValueError, match=r"unknown task 'based'; .*gridsum.tasks.register\('based', its class\)"):
         find("based:base=3")
-
-
-class Based(Addition):
-    """Of a base that its name tells."""
-
-    kind = "based"

@@ -4,11 +4,11 @@ import errno
 import os
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
 
-from gridsum.automaton.table import RuleTable
 from tests.cli.conftest import Command
 
 
@@ -151,16 +151,11 @@ def test_a_full_disk(command: Command, model: str):
 
 
 def test_a_bug_keeps_its_traceback_and_too_little_memory_is_no_bug(command: Command, monkeypatch: pytest.MonkeyPatch):
-    def broken(error: Exception) -> None:
-        def shipped_rules() -> dict[str, RuleTable]:
-            raise error
-
-        monkeypatch.setattr("gridsum.cli.models.shipped_rules", shipped_rules)
-
-    broken(ValueError("inside"))
+    broken = mock.Mock(side_effect=ValueError("inside"))
+    monkeypatch.setattr("gridsum.cli.models.shipped_rules", broken)
     with pytest.raises(ValueError, match="inside"):
         command("models")
-    broken(MemoryError())
+    broken.side_effect = MemoryError()
     status, _, err = command("models")
     assert status == 1
     assert err.startswith("gridsum: error: there is not enough memory")

@@ -22,16 +22,12 @@ COMMANDS = [
 ]
 
 
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.mark.usefixtures("network_follows_its_rule")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_fits_the_terminal(command: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shutil, "get_terminal_size", lambda *_: os.terminal_size((40, 40)))
-    terminal = _Terminal()
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdout", terminal)
     assert main(command.split()) == 0
     lines = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue()).split("\n")

@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -88,16 +89,13 @@ def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, content: str) -> 
     assert path.read_text() == content
 
 
-def _full(*_: object) -> None:
-    raise OSError(28, "No space left on device")
-
-
 @pytest.mark.parametrize("name", ["write", "fsync"])
 def test_a_failed_append_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     path, write = tmp_path / "records.jsonl", os.write
     append(path, [make_record(seed=1)])
     before = path.read_bytes()
-    monkeypatch.setattr(os, name, _full if name == "fsync" else lambda file, data: write(file, data[:50]))
+    full = mock.Mock(side_effect=OSError(28, "No space left on device"))
+    monkeypatch.setattr(os, name, full if name == "fsync" else lambda file, data: write(file, data[:50]))
     with pytest.raises(OSError, match=r"No space left|only 50 of"):
         append(path, [make_record(seed=2), make_record(seed=3)])
     assert path.read_bytes() == before

@@ -3,6 +3,7 @@
 import os
 import signal
 import stat
+from unittest import mock
 
 import pytest
 
@@ -22,11 +23,7 @@ from tests.children import in_child
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "file"
     write_atomically(path, b"old")
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", mock.Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
@@ -105,10 +102,7 @@ def test_a_lock_dies_with_its_process(tmp_path):
 
 
 def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch):
-    def cannot(*_):
-        raise OSError(37, "No locks available")
-
-    monkeypatch.setattr("fcntl.flock", cannot)
+    monkeypatch.setattr("fcntl.flock", mock.Mock(side_effect=OSError(37, "No locks available")))
     told = []
     with locked(tmp_path, told.append):
         pass

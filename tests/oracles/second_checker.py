@@ -163,16 +163,11 @@ class _Checker:
 
 def second_check(table: RuleTable) -> Verdict:
     """Of a table that should add. The first condition that fails is told."""
-    if not placement_is_right(table):
+    if table.actions != (2, *[0] * table.task.alphabet.base, 1, 2):  # write digits, open a row at the sign, else skip
         return Verdict("placement")
     checker = _Checker(table)
     checker.settle_lowest_row()
     return checker.settle_classes() or checker.unrest() or checker.misreading() or Verdict()
-
-
-def placement_is_right(table: RuleTable) -> bool:
-    """Digits are written, the sign opens a row, the rest is skipped."""
-    return table.actions == (2, *[0] * table.task.alphabet.base, 1, 2)
 
 
 # Without induction: every small sum, from any start

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -159,11 +160,8 @@ def test_without_a_cluster_it_says_so(monkeypatch: pytest.MonkeyPatch):
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "nonsense"):
         with pytest.raises(WorkersError, match="no cluster of Ray's at"), cluster(address):
             pass
-
-    def too_busy(*_: object, **__: object) -> None:
-        raise Exception("The current node timed out during startup.")  # as Ray does
-
-    monkeypatch.setattr(ray, "init", too_busy)
+    too_busy = Exception("The current node timed out during startup.")  # as Ray does
+    monkeypatch.setattr(ray, "init", mock.Mock(side_effect=too_busy))
     with pytest.raises(WorkersError, match="could be started here: The current node timed out"), cluster("ray"):
         pass
 

@@ -52,14 +52,10 @@ AGAIN = override(TINY, {"phases.place.patience": 1, "discovery.epoch_steps": 1})
 OWN = override(TINY, {"rule.neighbours": "left right below own", "phases.place.patience": 1})
 
 
-def state_of(fleet: Fleet) -> dict[str, torch.Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in fleet.state().items()}
-
-
 def trained(config: ExactConfig, seeds: tuple[int, ...]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     fleet = Fleet(config, seeds, CPU)
     logged = [fleet.train_step(number) for number in range(config.steps)]
-    return torch.stack(logged), state_of(fleet)
+    return torch.stack(logged), {name: tensor.detach().clone() for name, tensor in fleet.state().items()}
 
 
 def test_the_rate_of_a_phase_grows_at_first_and_then_changes_evenly():
