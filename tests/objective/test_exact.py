@@ -8,19 +8,14 @@ from gridsum.objective.exact import cost
 from gridsum.tasks import PAD
 
 
-def drawn(steps: int = 5) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Logits of two runs, four problems and three columns; targets; columns, the first not of all grids."""
+def test_every_reading_counts_the_later_the_more():
+    """Of two runs, four problems and three columns, the first of which not all grids have."""
     generator = torch.Generator().manual_seed(1)
-    logits = torch.randn(2, steps, 4, 3, 13, generator=generator)
+    logits = torch.randn(2, 5, 4, 3, 13, generator=generator)
     targets = torch.randint(0, 11, (2, 4, 3), generator=generator)
     targets[:, :, 0] = PAD
     columns = torch.ones(2, 4, 3)
     columns[0, :2, 0] = 0
-    return logits, targets, columns
-
-
-def test_every_reading_counts_the_later_the_more():
-    logits, targets, columns = drawn()
     found = cost(logits, targets, columns, certain=1, pad_weight=0.1)
     for run in range(2):
         total = 0.0
