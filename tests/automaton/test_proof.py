@@ -35,6 +35,7 @@ from tests.oracles.column_addition import (
     digit_of,
     random_table,
 )
+from tests.oracles.second_checker import second_check
 
 ADD = Addition()
 
@@ -168,7 +169,9 @@ def test_what_no_feasible_context_reaches_does_not_matter(context, left, after):
 def test_wrong_placement_is_named(symbol, action, wanted):
     actions = list(RULE.actions)
     actions[ADD.alphabet.symbols.index(symbol)] = action
-    (failure,) = prove(dataclasses.replace(RULE, actions=tuple(actions))).failures
+    table = dataclasses.replace(RULE, actions=tuple(actions))
+    assert second_check(table).condition == "placement"
+    (failure,) = prove(table).failures
     assert failure.condition == f"placement of {symbol!r}"
     assert failure.wanted == wanted
     assert symbol in str(failure)

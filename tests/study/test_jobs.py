@@ -18,9 +18,11 @@ from gridsum.training.folders import Checkpoint, FolderError, read_setup, save_c
 from tests.study.conftest import CPU, ROOT, of_any_commit, quick_jobs
 
 
-def test_the_whole_reproduction_is_found_done(quick: Path):
+def test_the_whole_reproduction_is_found_done(quick: Path, tmp_path: Path):
     jobs = quick_jobs()
-    assert all(job.state(quick).finished for job in jobs.values())
+    for job in jobs.values():
+        assert job.state(quick).finished
+        assert job.seconds(quick, CPU) == 0 < job.seconds(tmp_path, CPU)
     assert [stage for stage, subject in jobs if subject == "base"] == ["train", "validate", "measure"]
     assert {subject for stage, subject in jobs if stage == "overtrain"} == {f"{n}-overtrained" for n in OVERTRAINED}
 
@@ -141,11 +143,6 @@ def test_the_gpus_trainings_are_estimated_as_they_were_measured(tmp_path: Path):
         training = Reproduction((name,), tuple(range(10))).jobs()[0].training
         train = dataclasses.replace(training, config=override(training.config, {"training.precision": "bf16"}))
         assert train.seconds(tmp_path, torch.device("cuda")) == pytest.approx(510 * 10 * ms / 1e3, rel=0.35), name
-
-
-def test_work_falls_to_nothing_as_it_is_done(quick: Path, tmp_path: Path):
-    for job in quick_jobs().values():
-        assert job.seconds(quick, CPU) == 0 < job.seconds(tmp_path, CPU)
 
 
 def test_networks_that_halt_early_are_less_work_where_samples_leave(tmp_path: Path):
