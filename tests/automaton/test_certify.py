@@ -18,10 +18,7 @@ from gridsum.automaton.run import Run, frames
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks import find
 from tests.oracles.altered import some_tables
-from tests.oracles.column_addition import (
-    by_columns,
-    shipped,
-)
+from tests.oracles.column_addition import by_columns, shipped
 
 ROOT = Path(__file__).parents[2]
 needs_coq = pytest.mark.skipif(
