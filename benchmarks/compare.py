@@ -4,18 +4,16 @@
     python benchmarks/compare.py ../before [--rounds N] [--only TEXT] [--json FILE]
 
 Each time is of the processor, not of a clock, and both checkouts take turns within seconds, so that other work on the
-machine slows them down alike. A ratio is the median over the rounds. Weights and configurations are those that the
-other checkout ships: this one reads older files, and not the other way round.
+machine slows them down alike. A ratio is the median over the rounds. Each has the weights and configurations that it
+ships: nothing reads the files of another version.
 """
 
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +56,7 @@ from gridsum.training.process import keep_freed_memory
 keep_freed_memory()  # as training does
 
 def training(name, **changes):
-    model = load(f"{sys.argv[1]}/{name}")
+    model = load(name)
     network = model.network.requires_grad_(True)
     config = dataclasses.replace(model.config, objective=dataclasses.replace(model.config.objective, **changes))
     gradients = EagerGradients(network, config, model.seeds)
@@ -78,14 +76,14 @@ def discovering(phase):
     return lambda number: fleet.train_step(first + 200 + number)
 
 def solving(count, digits):
-    model = load(f"{sys.argv[1]}/base")
+    model = load("base")
     return lambda number: list(solve(model, [("3" * digits, "8" * digits)] * count, *halting(number)))
 
 def measuring(name):
-    model, (suite,) = load(f"{sys.argv[1]}/{name}"), find("[1,4]x[1,10]")
+    model, (suite,) = load(name), find("[1,4]x[1,10]")
     return lambda number: evaluate(subject_of(model), suite, 256, number)
 
-work = {f"training step of {name}": training(name) for name in sys.argv[2:]}
+work = {f"training step of {name}": training(name) for name in sys.argv[1:]}
 work["training step of base, success in expectation"] = training("base", success="expected")
 try:
     work |= {f"training step of exact, small, in phase {name}": discovering(name) for name in ("place", "soft")}
@@ -93,7 +91,7 @@ except ImportError:
     pass  # a checkout from before there was such a recipe
 for count, digits in ((1, 10), (64, 10), (1, 1000)):
     work[f"solving {count} × (2 × {digits} digits)"] = solving(count, digits)
-work |= {f"measuring {name} on 256 problems as in training": measuring(name) for name in sys.argv[2:]}
+work |= {f"measuring {name} on 256 problems as in training": measuring(name) for name in sys.argv[1:]}
 print(json.dumps(list(work)), flush=True)
 for line in sys.stdin:
     name, number = json.loads(line)
@@ -103,10 +101,10 @@ for line in sys.stdin:
 """
 
 
-def start(checkout: Path, models: Path) -> tuple[subprocess.Popen[str], list[str]]:
+def start(checkout: Path) -> tuple[subprocess.Popen[str], list[str]]:
     """A checkout's process, and what it can do."""
     environment = os.environ | {"PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", _WORKER, str(models), *TRAINED]
+    command = [sys.executable, "-c", _WORKER, *TRAINED]
     running = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     return running, json.loads(_line(running))
 
@@ -134,22 +132,17 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
     found: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as models:
-        for name in TRAINED:
-            (Path(models) / name).mkdir()
-            shipped = options.before / "src" / "gridsum" / "shipped" / f"{name}.safetensors"
-            shutil.copy(shipped, Path(models) / name / "weights.safetensors")
-        (before, names), (now, _) = (start(path.resolve(), Path(models)) for path in (options.before, HERE))
-        for name in (name for name in names if options.only in name):
-            for each in (before, now):
-                measure(each, name, 0)  # to warm up
-            pairs = [(measure(before, name, number), measure(now, name, number)) for number in range(options.rounds)]
-            seconds = [min(side) for side in zip(*pairs, strict=True)]
-            ratio = statistics.median(ours / theirs for theirs, ours in pairs)
-            found.append({"work": name, "before": seconds[0], "now": seconds[1], "ratio": ratio, "rounds": pairs})
-            print(f"{name:<48}{seconds[0]:8.3f} s {seconds[1]:8.3f} s   {ratio:.2f}", flush=True)
+    (before, names), (now, _) = (start(path.resolve()) for path in (options.before, HERE))
+    for name in (name for name in names if options.only in name):
         for each in (before, now):
-            each.terminate()
+            measure(each, name, 0)  # to warm up
+        pairs = [(measure(before, name, number), measure(now, name, number)) for number in range(options.rounds)]
+        seconds = [min(side) for side in zip(*pairs, strict=True)]
+        ratio = statistics.median(ours / theirs for theirs, ours in pairs)
+        found.append({"work": name, "before": seconds[0], "now": seconds[1], "ratio": ratio, "rounds": pairs})
+        print(f"{name:<48}{seconds[0]:8.3f} s {seconds[1]:8.3f} s   {ratio:.2f}", flush=True)
+    for each in (before, now):
+        each.terminate()
     if options.json:
         options.json.write_text(json.dumps({"rounds": options.rounds, "measures": found}, indent=1) + "\n")
 

@@ -229,6 +229,25 @@ def test_what_goes_to_the_right_is_drawn_with_left_and_right_exchanged():
     assert prove(run.taught(learnt)).proved
 
 
+def test_states_that_no_situation_compares_are_kept_apart_where_else_the_table_fails():
+    """A product by 1 and one by 2 never stand in the same situation. As every code has a twin, there is one left for a
+    state that is kept apart in vain."""
+    table = construct(find("times:base=3"))
+    twins = np.array([*range(table.outside), *range(table.outside), table.outside])
+    steps = table.steps[:, twins][:, :, twins][:, :, :, twins]
+    outputs, codes = table.outputs * 2, tuple(range(2 * table.outside))
+    run = TableRule(replace(table, bits=table.bits + 1, states=codes, steps=steps, outputs=outputs))
+    look = replace(LOOK, problems=20_000, digits=(1, 4), repair=False)
+    found, learnt = consolidate.draw(run, look, 0, lambda _: None)  # type: ignore[arg-type]
+    assert (found.apart, found.exchanged, found.targets_right) == (True, False, 1.0)
+    assert learnt is not None
+    few = minimise.minimise(observed_of(run.rule, look), np.array(outputs), 0.0)
+    assert len(few.states) < table.outside <= found.states
+    small = run.table(learnt.states.tolist())
+    taught = np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8)
+    assert prove(replace(small, steps=taught)).proved
+
+
 def test_a_rule_with_left_and_right_exchanged_takes_the_same_steps():
     rule = LearnedRule(RuleNetwork(SMALL_RULE, [0]))
     other, codes = rule.exchanged(), list(range(16))

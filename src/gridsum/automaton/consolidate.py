@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import torch
@@ -30,7 +31,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.minimise import TooManyStates, minimise
-from gridsum.automaton.observe import observe
+from gridsum.automaton.observe import Observed, observe
 from gridsum.automaton.repair import judge, repair
 from gridsum.automaton.rule import LearnedRule, Rules
 from gridsum.automaton.targets import ANY, TargetTable, target_table
@@ -68,6 +69,8 @@ class Round:
     """The share of the same sums that the target table answers right."""
     exchanged: bool = False
     """Whether the table is drawn with left and right exchanged."""
+    apart: bool = False
+    """Whether types that nothing compares were kept apart."""
     fitted: bool = False
     """Whether the target table was learned; if not, the run has kept its weights."""
     wrong: int = 0
@@ -79,46 +82,53 @@ class Round:
 def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report) -> tuple[Round, TargetTable | None]:
     """The target table that a run's own results teach, if there is one that is worth learning.
 
-    What a row passes on goes to the left, as a carry does. Where a table of this kind answers fewer sums than the run,
-    one that goes to the right is drawn too: left and right are exchanged. The better one is kept.
+    What a row passes on goes to the left, as a carry does; where a table of this kind answers fewer sums than the run,
+    one is drawn that goes to the right: left and right are exchanged. Then the same with strangers apart. The first
+    that answers as many sums as the run is taken; if none does, the best is told.
     """
-    found, learnt = _drawn(rule, config, seed, report)
-    if learnt is None and found.right >= config.enough:
-        other, learnt = _drawn(rule.exchanged(), config, seed, report)
-        if other.targets_right > found.targets_right:
-            found = replace(other, exchanged=True)
-        if learnt is not None:
-            learnt = replace(learnt, targets=learnt.targets.swapaxes(1, 2))
-    return found, learnt
+    best, seen = Round(0.0, targets_right=-1.0), dict[bool, Observed]()
+    for apart, exchanged in product((False, True), repeat=2):
+        sides = rule.exchanged() if exchanged else rule
+        if exchanged not in seen:
+            seen[exchanged] = observe(sides, config, seed)
+        found = Round(seen[exchanged].right, exchanged=exchanged, apart=apart)
+        if found.right < config.enough:
+            found.why = f"training failed: {found.right:.4f} of the sums are right, too few to learn from"
+            return found, None
+        learnt = _drawn(sides, seen[exchanged], config, seed, found)
+        report(_told(found))
+        if learnt is not None and found.targets_right >= found.right:
+            return found, replace(learnt, targets=learnt.targets.swapaxes(1, 2)) if exchanged else learnt
+        best = max(best, found, key=lambda one: one.targets_right)
+    best.why = best.why or "its target table would answer fewer sums right, so it keeps its weights"
+    return best, None
 
 
 def _drawn(
-    rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report
-) -> tuple[Round, TargetTable | None]:
-    """The same with the left and the right that the rule has."""
-    observed = observe(rule, config, seed)
-    found = Round(observed.right)
-    if observed.right < config.enough:
-        found.why = f"training failed: {observed.right:.4f} of the sums are right, too few to learn from"
-        return found, None
+    rule: LearnedRule, observed: Observed, config: ConsolidationConfig, seed: int, found: Round
+) -> TargetTable | None:
+    """The table of what was observed, with the left and the right that the rule has; `found` hears what it is like."""
     try:
-        behaviour = minimise(observed, rule.outputs().cpu().numpy(), config.rare)
+        behaviour = minimise(observed, rule.outputs().cpu().numpy(), config.rare, apart=found.apart)
     except TooManyStates as error:
-        found.why = f"{observed.right:.4f} of the sums are right; {error}"
-        return found, None
+        found.why = str(error)
+        return None
     learnt = target_table(behaviour)
     found.states, found.contexts = len(behaviour.states), int((learnt.targets != ANY).any(1).sum())
     if config.repair:
         learnt, found.tried, found.found = repair(rule, learnt, config, seed)
     found.targets_right, learnt = judge(rule, learnt, config, seed)
-    report(
-        f"{found.right:.4f} of the sums right, {found.states} states, {found.contexts} contexts seen, {found.tried} "
-        f"tried, a state found for {found.found}; {found.targets_right:.4f} right by its target table"
+    return learnt
+
+
+def _told(found: Round) -> str:
+    how = ", strangers apart" * found.apart + ", left and right exchanged" * found.exchanged
+    if found.why:
+        return f"{found.right:.4f} of the sums right; {found.why}{how}"
+    return (
+        f"{found.right:.4f} of the sums right, {found.states} states{how}, {found.contexts} contexts seen, "
+        f"{found.tried} tried, a state found for {found.found}; {found.targets_right:.4f} right by its target table"
     )
-    if found.targets_right < found.right:
-        found.why = "its target table would answer fewer sums right, so it keeps its weights"
-        return found, None
-    return found, learnt
 
 
 def consolidate(

@@ -19,10 +19,16 @@ A run makes mistakes, and no type is seen everywhere. So evidence is weighed:
 - A type of which too little is known joins the group that it contradicts least; of equal ones that of its pattern, or
   the largest.
 
+Types that share no situation are *strangers*: nothing says whether they are alike. Taken for alike, they make few
+states. Where the table of these fails, strangers are kept apart: each opens a group of its own, unless a group has its
+pattern or little is known of it; a type that comes to contradict its group leaves it; and types are compared in more
+situations, which leave the left neighbour out.
+
 Nothing here knows what is added.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +44,9 @@ _MOST_STATES = 48
 # What a blank reads as, and the share of a state's cells that a pattern must have to be one of its own.
 _BLANK, _PATTERN_SHARE = 0, 0.002
 _NONE = -1
+# In which role a neighbour sees a type, and what else makes the situation; in this order classes are split.
+_ROLES = ((RIGHT, (LEFT, BELOW)), (BELOW, (LEFT, RIGHT)), (LEFT, (RIGHT, BELOW)), (OWN, ()))
+_MORE_ROLES = (*_ROLES[:2], (RIGHT, (BELOW,)), (BELOW, (RIGHT,)), *_ROLES[2:])
 
 
 @dataclass(frozen=True)
@@ -58,14 +67,15 @@ class TooManyStates(ValueError):
     """What a run shows cannot be written in the patterns that it has; the message says why."""
 
 
-def minimise(seen: Observed, outputs: np.ndarray, rare: float) -> Behaviour:
-    """The states of a run and what they do. `outputs` is by pattern; those in a share below `rare` are mistakes."""
+def minimise(seen: Observed, outputs: np.ndarray, rare: float, *, apart: bool = False) -> Behaviour:
+    """The states of a run and what they do. `outputs` is by pattern; those in a share below `rare` are mistakes.
+    With `apart`, strangers are kept apart."""
     seen = _without_rare(seen, rare)
     windows, counts = seen.windows, seen.counts
     frequency = np.bincount(windows[:, OWN], counts, minlength=len(seen.patterns))
     shown = np.where(seen.lowest, _BLANK, 2 * outputs[seen.patterns] + seen.edge)
     shown -= seen.edge & (np.bincount(shown, frequency)[shown] < EVIDENCE * counts.sum())
-    classes = partition(seen, shown)
+    classes = partition(seen, shown, apart=apart)
     n = int(classes.max()) + 1
     if n > _MOST_STATES:
         raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
@@ -105,7 +115,7 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
     )
 
 
-def partition(seen: Observed, output: np.ndarray) -> np.ndarray:
+def partition(seen: Observed, output: np.ndarray, *, apart: bool = False) -> np.ndarray:
     """The class of each type, numbered from 0: the coarsest partition of `output` that agrees with what was seen.
 
     `output` [T] is what each type shows to the world.
@@ -115,19 +125,21 @@ def partition(seen: Observed, output: np.ndarray) -> np.ndarray:
     again = True
     while again:
         again = False
-        for role in (RIGHT, BELOW, LEFT, OWN):
-            split = _refined(seen, classes, frequency, role)
+        for role, others in _MORE_ROLES if apart else _ROLES:
+            split = _refined(seen, classes, frequency, role, others, apart)
             while split.max() > classes.max():
                 classes, again = split, True
                 if classes.max() >= _MOST_STATES:
                     return classes
-                split = _refined(seen, classes, frequency, role)
+                split = _refined(seen, classes, frequency, role, others, apart)
     return classes
 
 
-def _refined(seen: Observed, classes: np.ndarray, frequency: np.ndarray, role: int) -> np.ndarray:
+def _refined(
+    seen: Observed, classes: np.ndarray, frequency: np.ndarray, role: int, others: Sequence[int], apart: bool
+) -> np.ndarray:
     """The classes, each split by what cells come to that see its members in this role."""
-    evidence = _evidence(seen, classes, role)
+    evidence = _evidence(seen, classes, role, others)
     by_class = np.argsort(classes[evidence.types], kind="stable")
     evidence = evidence.of(by_class)
     ends = np.searchsorted(classes[evidence.types], np.arange(classes.max() + 2))
@@ -135,7 +147,8 @@ def _refined(seen: Observed, classes: np.ndarray, frequency: np.ndarray, role: i
     for number in range(classes.max() + 1):
         members = np.flatnonzero(classes == number)
         members = members[np.argsort(-frequency[members], kind="stable")]
-        groups = _groups(members, evidence.of(slice(ends[number], ends[number + 1])), seen.patterns, frequency, enough)
+        part = evidence.of(slice(ends[number], ends[number + 1]))
+        groups = _groups(members, part, seen.patterns, frequency, enough, apart)
         sizes = np.bincount(groups, frequency[members])
         names = np.empty(len(sizes), np.int64)
         names[np.argsort(-sizes, kind="stable")] = [number, *(refined.max() + 1 + np.arange(len(sizes) - 1))]
@@ -156,9 +169,9 @@ class _Evidence:
         return _Evidence(self.types[which], self.situations[which], self.outcomes[which], self.weights[which])
 
 
-def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
-    """Pure evidence. A situation is a symbol and the classes of the other two neighbours. What a cell itself comes to
-    with another left neighbour has one situation, and counts where it often is of another class."""
+def _evidence(seen: Observed, classes: np.ndarray, role: int, others: Sequence[int]) -> _Evidence:
+    """Pure evidence. A situation is a symbol and the classes of other neighbours. What a cell itself comes to with
+    another left neighbour has one situation, and counts where it often is of another class."""
     base = int(classes.max()) + 2
     by_class = np.append(classes, base - 1)
     if role == OWN:
@@ -175,7 +188,7 @@ def _evidence(seen: Observed, classes: np.ndarray, role: int) -> _Evidence:
         inside = seen.windows[:, role] < len(classes)
         windows, counts = seen.windows[inside], seen.counts[inside]
         types, situation, own = windows[:, role], windows[:, 0], windows[:, OWN]
-        for other in {LEFT, RIGHT, BELOW} - {role}:
+        for other in others:
             situation = situation * base + by_class[windows[:, other]]
     most = int(situation.max(initial=0)) + 1
     keys, weights = _tally((types * most + situation) * base + by_class[own], counts)
@@ -201,29 +214,42 @@ def _tally(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _groups(
-    members: np.ndarray, evidence: _Evidence, patterns: np.ndarray, frequency: np.ndarray, enough: float
+    members: np.ndarray,
+    evidence: _Evidence,
+    patterns: np.ndarray,
+    frequency: np.ndarray,
+    enough: float,
+    apart: bool,
 ) -> np.ndarray:
     """The group of each member of a class, the most frequent of which come first: those in a group are alike."""
     place = np.zeros(max(members.max(initial=0), evidence.types.max(initial=0)) + 1, np.int64)
     place[members] = np.arange(len(members))
     _, situations = np.unique(evidence.situations, return_inverse=True)
     evidence = _Evidence(place[evidence.types], situations, evidence.outcomes, evidence.weights)
-    group, known = np.full(len(members), _NONE), np.isin(np.arange(len(members)), evidence.types)
-    scores = np.zeros((0, 2, len(members)))
+    patterns, frequency = patterns[members], frequency[members]
+    group, weight = np.full(len(members), _NONE), np.bincount(evidence.types, evidence.weights, len(members))
+    scores, firsts = np.zeros((0, 2, len(members))), np.zeros(len(members), bool)
     while True:
-        alone = (group == _NONE) & known
-        same, apart = scores[:, 0], scores[:, 1]
-        if len(scores):
-            alone &= (apart > np.maximum(NOISE * same, enough)).all(0)
-        if not alone.any():
+        free, number = (group == _NONE) & (weight > 0), len(scores)
+        same, differ = scores[:, 0], scores[:, 1]
+        alone = free & (differ > np.maximum(NOISE * same, enough)).all(0)
+        strange = free & ~same.any(0)
+        if alone.any():
+            first = int(alone.argmax())
+        elif apart and strange.any():
+            first, placed = int(strange.argmax()), group != _NONE
+            own = frequency * (patterns == patterns[first])
+            company, sizes = (np.bincount(group[placed], part[placed], number) for part in (own, frequency))
+            home = int(company.argmax())
+            if company[home] and differ[home, first] <= enough:
+                number = home
+            elif weight[first] <= enough:
+                number = int(np.lexsort((-sizes, differ[:, first]))[0])
+        else:
             break
-        joined = np.zeros(len(members), bool)
-        joined[alone.argmax()] = True
-        while joined.any():
-            group[joined] = len(scores)
-            same, apart = _agreement(evidence, group == len(scores))
-            joined = (group == _NONE) & (same > 0) & (apart <= NOISE * same)
-        scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores) + 1)])
+        firsts[first] = True
+        _grow(group, number, first, firsts, evidence, apart)
+        scores = np.stack([_agreement(evidence, group == each) for each in range(max(number + 1, len(scores)))])
     if len(scores) <= 1:
         return np.zeros_like(group)
     # The first group that a type is like may be like others by accident: it goes to the one that it contradicts least.
@@ -231,10 +257,8 @@ def _groups(
     least, placed = share.argmin(0), np.flatnonzero(group != _NONE)
     group[placed] = np.where(share[group, np.arange(len(group))] > share.min(0), least, group)[placed]
     scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
-    by_pattern = np.stack(
-        [np.bincount(patterns[members], frequency[members] * (group == g)) for g in range(len(scores))]
-    )
-    company, size = by_pattern[:, patterns[members]], by_pattern.sum(1, keepdims=True)
+    by_pattern = np.stack([np.bincount(patterns, frequency * (group == each)) for each in range(len(scores))])
+    company, size = by_pattern[:, patterns], by_pattern.sum(1, keepdims=True)
     # First those whose pattern is in some group: what they show counts for the others.
     for now in (company.any(0), np.ones(len(members), bool)):
         left = np.flatnonzero((group == _NONE) & now)
@@ -242,6 +266,19 @@ def _groups(
         group[left] = np.lexsort((np.broadcast_to(size, least.shape), company[:, left], least), axis=0)[-1]
         scores = np.stack([_agreement(evidence, group == number) for number in range(len(scores))])
     return group
+
+
+def _grow(group: np.ndarray, number: int, first: int, firsts: np.ndarray, evidence: _Evidence, apart: bool) -> None:
+    """Put the type `first` into a group, in place, and all that are like the group as it then is."""
+    joined, left = np.arange(len(group)) == first, np.zeros(len(group), bool)
+    while joined.any():
+        group[joined] = number
+        same, differ = _agreement(evidence, group == number)
+        leaving = apart & (group == number) & ~firsts & (differ > NOISE * same)
+        if leaving.any():
+            group[leaving], left = _NONE, left | leaving
+            same, differ = _agreement(evidence, group == number)
+        joined = (group == _NONE) & ~left & (same > 0) & (differ <= NOISE * same)
 
 
 def _agreement(evidence: _Evidence, inside: np.ndarray) -> np.ndarray:
