@@ -5,9 +5,12 @@ import json
 import pytest
 import torch
 
-from benchmarks import check, leakage, step
+from benchmarks import check, leakage, operations, step
+from gridsum.data.problems import Space, sample
+from gridsum.data.streams import Stream
 from gridsum.model.store import load
 from gridsum.ops.placement.plain import NLP, NOP
+from gridsum.tasks import ExpressionError
 
 
 def test_what_lies_above_its_bound_is_named():
@@ -42,3 +45,17 @@ def test_what_leaks_is_what_the_most_probable_action_does_not_get():
     assert list(found["leak"].values()) == pytest.approx((1 - actions.amax(1)).tolist(), abs=1e-6)
     assert found["lost"] == pytest.approx(100 * float((actions[:10, NLP] + actions[:10, NOP]).mean()), rel=1e-4)
     assert list(found["actions"].values()) == ["TLU"] * 10 + ["NLP", "NOP"]
+
+
+def test_both_adds_and_multiplies_from_left_to_right():
+    """As whole numbers of Python do, also of problems as they are drawn."""
+    both = operations.Both(3)
+    drawn = sample(Space((1, 4), (1, 4)), 200, Stream.of_seeds([0], "cpu"), 0.5, both)
+    for symbols, target in zip(drawn.symbols[0], drawn.targets_for(8)[0], strict=True):
+        first, *others = both.parse(both.decode(symbols.tolist()))
+        value = int(first, 3)
+        for term in others:
+            value = value * int(term[1:], 3) if term[0] == "*" else value + int(term[1:], 3)
+        assert int(both.decode(target.tolist()) or "0", 3) == int(both.answer((first, *others)), 3) == value
+    with pytest.raises(ExpressionError, match="factors of one"):
+        both.parse("12*12")
