@@ -6,7 +6,8 @@ results of training problems. Whether it needs another round is for the checker 
 
 1. It solves many sums. Where its result is right, what stands around every cell at rest is noted, and what a cell
    becomes if another pattern is put on its left (`observe`).
-2. The fewest states that explain this are found, and a bit pattern for each (`minimise`).
+2. The fewest states that explain this are found, and a bit pattern for each (`minimise`). Where their table fails, what
+   nothing compares is kept apart.
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few states
    (siblings) also of its left one. This is its target table (`targets`): for any left neighbour, go there in one step.
    Siblings count as the same to the right of a cell, because which of them stands there depends on that cell itself.
