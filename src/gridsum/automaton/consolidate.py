@@ -87,20 +87,22 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     one is drawn that goes to the right: left and right are exchanged. Then the same with strangers apart. The first
     that answers as many sums as the run is taken; if none does, the best is told.
     """
-    best, seen = Round(0.0, targets_right=-1.0), dict[bool, Observed]()
+    tried, views = list[Round](), dict[bool, tuple[LearnedRule, Observed]]()
     for apart, exchanged in product((False, True), repeat=2):
-        sides = rule.exchanged() if exchanged else rule
-        if exchanged not in seen:
-            seen[exchanged] = observe(sides, config, seed)
-        found = Round(seen[exchanged].right, exchanged=exchanged, apart=apart)
+        if exchanged not in views:
+            sides = rule.exchanged() if exchanged else rule
+            views[exchanged] = sides, observe(sides, config, seed)
+        sides, observed = views[exchanged]
+        found = Round(observed.right, exchanged=exchanged, apart=apart)
         if found.right < config.enough:
             found.why = f"training failed: {found.right:.4f} of the sums are right, too few to learn from"
             return found, None
-        learnt = _drawn(sides, seen[exchanged], config, seed, found)
+        learnt = _drawn(sides, observed, config, seed, found)
         report(_told(found))
         if learnt is not None and found.targets_right >= found.right:
             return found, replace(learnt, targets=learnt.targets.swapaxes(1, 2)) if exchanged else learnt
-        best = max(best, found, key=lambda one: one.targets_right)
+        tried.append(found)
+    best = max(tried, key=lambda one: one.targets_right)
     best.why = best.why or "its target table would answer fewer sums right, so it keeps its weights"
     return best, None
 

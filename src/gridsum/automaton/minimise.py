@@ -270,15 +270,15 @@ def _groups(
 
 def _grow(group: np.ndarray, number: int, first: int, firsts: np.ndarray, evidence: _Evidence, apart: bool) -> None:
     """Put the type `first` into a group, in place, and all that are like the group as it then is."""
-    joined, left = np.arange(len(group)) == first, np.zeros(len(group), bool)
+    joined, gone = np.arange(len(group)) == first, np.zeros(len(group), bool)
     while joined.any():
         group[joined] = number
         same, differ = _agreement(evidence, group == number)
         leaving = apart & (group == number) & ~firsts & (differ > NOISE * same)
         if leaving.any():
-            group[leaving], left = _NONE, left | leaving
+            group[leaving], gone = _NONE, gone | leaving
             same, differ = _agreement(evidence, group == number)
-        joined = (group == _NONE) & ~left & (same > 0) & (differ <= NOISE * same)
+        joined = (group == _NONE) & ~gone & (same > 0) & (differ <= NOISE * same)
 
 
 def _agreement(evidence: _Evidence, inside: np.ndarray) -> np.ndarray:
