@@ -73,13 +73,23 @@ def run_back(actions: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
     """end_t after each of some actions [R,B,T,3], [R,B,T,H,W], and the state before the first; `state` is the last."""
     tlu, nlp, nop = actions.permute(3, 2, 0, 1)[..., None, None].unbind(0)
     stay = torch.cat((nop.expand(*nop.shape[:-1], state.shape[-1] - 1), 1 - nlp), -1)
-    states = [state]
-    for moved, pushed, kept in reversed(list(zip(tlu, nlp, stay, strict=True))):
-        state = kept * states[-1]
-        state[..., :-2].addcmul_(moved, states[-1][..., 1:-1])
-        state[:, :, 1:, -2:].addcmul_(pushed, states[-1][:, :, :-1, -1:])
-        states.append(state)
-    return torch.stack(states[-2::-1], 2)[..., :-1], states[-1]
+    if actions.requires_grad:
+        states = [state]
+        for moved, pushed, kept in reversed(list(zip(tlu, nlp, stay, strict=True))):
+            state = kept * states[-1]
+            state[..., :-2].addcmul_(moved, states[-1][..., 1:-1])
+            state[:, :, 1:, -2:].addcmul_(pushed, states[-1][:, :, :-1, -1:])
+            states.append(state)
+        return torch.stack(states[-2::-1], 2)[..., :-1], states[-1]
+    # The same in one tensor, cut for all times at once: a long problem has thousands of them.
+    times = state.repeat(len(tlu) + 1, 1, 1, 1, 1)
+    early, late = times[:-1], times[1:]
+    cuts = (early, late, early[..., :-2], late[..., 1:-1], early[..., 1:, -2:], late[..., :-1, -1:], tlu, nlp, stay)
+    for new, old, left, right, lower, upper, moved, pushed, kept in reversed(list(zip(*cuts, strict=True))):
+        torch.mul(kept, old, out=new)
+        left.addcmul_(moved, right)
+        lower.addcmul_(pushed, upper)
+    return late[..., :-1].permute(1, 2, 0, 3, 4), times[0]
 
 
 def place_hard(x: Tensor, actions: Tensor, height: int, width: int) -> Tensor:
