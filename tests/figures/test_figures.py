@@ -14,7 +14,6 @@ from gridsum.analysis.attention import clearest, head_rules
 from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import DigitVectors, digit_vectors, ring
 from gridsum.evaluation.intervals import interval
-from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
 from gridsum.figures import (
     plot_attention,
@@ -124,7 +123,7 @@ def test_a_network_that_never_reads_a_digit_gets_a_panel_that_says_so(texts):
 
 def test_terms_show_the_records_and_the_papers_scores(texts):
     curves = terms_curves(read([shipped_records("base")]))
-    figure = plot_terms(curves, LONG_TERMS)
+    figure = plot_terms(curves)
     accuracy, steps = figure.axes
     shown = curves[0].records.values()
     np.testing.assert_allclose(heights(accuracy.lines[0]), [record.char for record in shown])
@@ -139,7 +138,7 @@ def test_terms_show_the_records_and_the_papers_scores(texts):
 def test_the_labels_of_many_models_cover_no_curve():
     names = ("base", "ponderReg", "noGroups")
     curves = terms_curves(read([shipped_records(name) for name in names]))
-    figure = plot_terms(curves, LONG_TERMS)
+    figure = plot_terms(curves)
     (legend,) = figure.legends
     figure.draw_without_rendering()
     assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in figure.axes)

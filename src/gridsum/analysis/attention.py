@@ -68,12 +68,11 @@ class HeadRule:
 @torch.no_grad()
 def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadRule]:
     """The rule of every head, in order, on the computations given (of a model of one run)."""
-    looked = _collect(attention, traces)
-    weights = looked.weights
+    weights, borders, places = _collect(attention, traces)
     mean = weights.mean(0)
     narrow = math.log2(weights.shape[1])
     position = narrow - _entropy(mean, 0)
-    by_border = _entropy_by_border(weights, looked.borders)
+    by_border = _entropy_by_border(weights, borders)
     border = _entropy(mean, 0) - by_border
     content = by_border - _entropy(weights, 1).mean(0)
     surprise = (torch.special.xlogy(weights, weights) - torch.special.xlogy(weights, mean)).sum(1)
@@ -82,7 +81,7 @@ def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadR
     for head, parts in enumerate(bits.tolist()):
         label = _label(*parts)
         best = surprise[:, head].argmin() if label == "position-based" else surprise[:, head].argmax()
-        example, mean_of_head = looked.places[int(best)], tuple(mean[:, head].tolist())
+        example, mean_of_head = places[int(best)], tuple(mean[:, head].tolist())
         rules.append(HeadRule(head, label, *parts, mean_attention=mean_of_head, example=example))
     return rules
 
@@ -106,17 +105,9 @@ def _label(position: float, border: float, content: float) -> HeadLabel:
     return "content-based" if content >= CLEAR_SHARE * selectivity else "mixed"
 
 
-class _Looked(NamedTuple):
-    """Every cell of every step: C of them."""
-
-    weights: Tensor
-    """[C,k²,h]"""
-    borders: Tensor
-    """[C], a number for each set of neighbours outside the grid."""
-    places: list[Place]
-
-
-def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
+def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> tuple[Tensor, Tensor, list[Place]]:
+    """Of every cell of every step, C of them: its attention [C,k²,h]; a number for each set of neighbours outside the
+    grid [C]; and its place."""
     parts, borders, places = list[Tensor](), list[Tensor](), list[Place]()
     for index, trace in enumerate(traces):
         inside = trace.grids.new_ones(1, 1, *trace.grids.shape[1:3], 1)
@@ -131,7 +122,7 @@ def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> _Looked:
             places += [Place(index, step, *divmod(cell, grid.shape[1])) for cell in range(number.numel())]
     if not places:
         raise AnalysisError("the computation halts before any step, so no head has looked anywhere; choose another sum")
-    return _Looked(torch.cat(parts), torch.cat(borders), places)
+    return torch.cat(parts), torch.cat(borders), places
 
 
 def _entropy_by_border(weights: Tensor, borders: Tensor) -> Tensor:

@@ -103,19 +103,12 @@ def digit_vectors(model: Model, problems: int = 64) -> list[DigitVectors]:
     halted = infer(network, symbols, size, rule).steps
     found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(network.runs)]
     for step, grid, *_ in unroll(Start(network, symbols, size, int(halted.max()))):
-        if step == 0:
-            continue
         code = network.read(grid).argmax(-1)
-        chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & (halted >= step)[..., None, None]
+        written = (halted >= step) & (step > 0)
+        chosen = (code >= FIRST_DIGIT) & (code < FIRST_DIGIT + DIGITS) & written[..., None, None]
         for run in range(network.runs):
             found[run].append((grid[run][chosen[run]], code[run][chosen[run]] - FIRST_DIGIT))
-    return [
-        DigitVectors(_joined([vectors for vectors, _ in run]), _joined([digits for _, digits in run])) for run in found
-    ]
-
-
-def _joined(parts: list[Tensor]) -> np.ndarray:
-    return torch.cat(parts).cpu().numpy() if parts else np.zeros(0)
+    return [DigitVectors(*(torch.cat(parts).cpu().numpy() for parts in zip(*run, strict=True))) for run in found]
 
 
 def rings_of(model: Model) -> list[Ring]:

@@ -84,8 +84,9 @@ class DeepThinking(BaselineNetwork[Shape]):
         state, steps = self.enter(seen).relu(), self.shape.steps
         if draws is None:
             steps = max(steps, sum(inputs["grid"].shape[-2:]))
+        last, without = (inputs[name][:, None, None, None] for name in ("last", "without"))
         step = torch.arange(steps, device=seen.device)[:, None, None, None, None]
-        goes_on, learns = _each(inputs["last"]) > step, _each(inputs["without"]) != step
+        goes_on, learns = last > step, without != step
         for n in range(steps):
             state = torch.where(learns[n], state, state.detach())
             after = self.blocks(self.recall(torch.cat((state, seen), -1)).relu())
@@ -93,11 +94,6 @@ class DeepThinking(BaselineNetwork[Shape]):
         for layer in self.head:
             state = layer(state).relu()
         return Read(self.output(state)[:, 0], state.new_zeros(()), inputs["last"].float().mean())
-
-
-def _each(chosen: Tensor) -> Tensor:
-    """[B] as it chooses among grids [B,H,W,F]."""
-    return chosen[:, None, None, None]
 
 
 BASELINE = Baseline(

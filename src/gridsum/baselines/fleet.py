@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
-from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Problem, Read
+from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Read
 from gridsum.baselines.layout import sized_for, until_blank, within
 from gridsum.config.registry import GradientSource
 from gridsum.data.problems import Batch, Space, sample
@@ -111,37 +111,29 @@ def _answered(network: BaselineNetwork, runs: int, batch: Batch, space: Space) -
     so many passes, digits that have not settled count as blank.
     """
     problem = network.encode(batch, space, None)
-    targets = problem.targets[0]
-    given = problem.inputs["given"].expand(runs, *targets.shape) if network.feeds_back else None
-    settled = torch.zeros(runs, *targets.shape, dtype=torch.bool, device=targets.device)
-    passes = max(_PASSES, targets.shape[-1]) if targets.shape[-1] <= _TOGETHER else _PASSES
-    predicted, steps = _asked(network, problem, given)
-    for _ in range(passes if given is not None else 0):
-        written = until_blank(predicted)
-        agrees = torch.cumprod((written == given).long(), -1)
-        settled = torch.cat((torch.ones_like(agrees[..., :1]), agrees[..., :-1]), -1) > 0
-        if bool(settled.all()):
-            break
-        given = written
-        predicted, steps = _asked(network, problem, given)
-    if given is not None:
-        predicted = torch.where(settled, until_blank(predicted), PAD)
-    return network.written(predicted, problem), steps
-
-
-def _asked(network: BaselineNetwork, problem: Problem, given: Tensor | None) -> tuple[Tensor, Tensor]:
     named = {name: parameter.detach() for name, parameter in network.named_parameters()}
-    inputs = {name: value[0] for name, value in problem.inputs.items() if given is None or name != "given"}
+    inputs = {name: value[0] for name, value in problem.inputs.items()}
+    longest = max(value[0].numel() for value in inputs.values() if value.dim() > 1)
 
-    def of_run(weights: dict[str, Tensor], written: Tensor) -> tuple[Tensor, Tensor]:
-        full = inputs if given is None else {**inputs, "given": written}
-        read = functional_call(network, weights, (full, None))
+    def of_run(weights: dict[str, Tensor], given: Tensor) -> tuple[Tensor, Tensor]:
+        read = functional_call(network, weights, ({**inputs, "given": given}, None))
         return read.logits.argmax(-1), read.steps
 
-    runs = len(next(iter(named.values())))
-    written = given if given is not None else torch.zeros(runs, device=problem.targets.device)
-    longest = max(value.shape[1:].numel() // value.shape[1] for value in problem.inputs.values() if value.dim() > 2)
-    return vmap(of_run, chunk_size=1 if network.feeds_back and longest > _TOGETHER else None)(named, written)
+    asked = vmap(of_run, chunk_size=1 if network.feeds_back and longest > _TOGETHER else None)
+    given = problem.targets.expand(runs, -1, -1)
+    predicted, steps = asked(named, given)
+    if network.feeds_back:
+        settled, length = torch.zeros_like(given), given.shape[-1]
+        for _ in range(max(_PASSES, length) if length <= _TOGETHER else _PASSES):
+            written = until_blank(predicted)
+            agrees = torch.cumprod((written == given).long(), -1)
+            settled = torch.cat((torch.ones_like(agrees[..., :1]), agrees[..., :-1]), -1)
+            if bool(settled.all()):
+                break
+            given = written
+            predicted, steps = asked(named, given)
+        predicted = torch.where(settled > 0, until_blank(predicted), PAD)
+    return network.written(predicted, problem), steps
 
 
 def baseline_subject(model: Model, given: str) -> Subject:

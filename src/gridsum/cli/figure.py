@@ -82,7 +82,6 @@ def _drawn(options: Options, figures: Any) -> Any:
     """A figure of one sum or of many: of a model's digits, of records, or of training runs."""
     from gridsum.analysis.curves import terms_curves, training_curve
     from gridsum.analysis.ring import rings_of
-    from gridsum.evaluation.paper import LONG_TERMS
     from gridsum.evaluation.records import read
     from gridsum.model.store import load as load_runs
     from gridsum.ops.devices import pick_device
@@ -96,7 +95,7 @@ def _drawn(options: Options, figures: Any) -> Any:
                 raise UsageError(f"the figure attention needs a network of the paper, not {trace.model.name}; use base")
             return figures.plot_attention(trace.inside, trace.model.network.step.attention)
         case "terms":
-            return figures.plot_terms(terms_curves(read(record_files(options.records))), LONG_TERMS)
+            return figures.plot_terms(terms_curves(read(record_files(options.records))))
         case "baselines":
             return figures.plot_baselines(read(record_files(options.records, "baselines")))
         case "training":

@@ -4,6 +4,8 @@ import io
 import textwrap
 from dataclasses import dataclass
 
+from gridsum.io.names import printable
+
 _CAPTION_WIDTH = 100
 _ANY_WIDTH = 10_000
 
@@ -26,8 +28,8 @@ def share_text(value: float) -> str:
 
 
 def _printable(text: str) -> str:
-    """Names and answers come from outside: no line break or control character may disturb a table."""
-    return "".join(character if character.isprintable() else "?" for character in " ".join(text.split()))
+    """Names and answers come from outside: no line break may disturb a table."""
+    return printable(" ".join(text.split()))
 
 
 def to_text(table: Table, width: int | None = None) -> str:

@@ -1,7 +1,6 @@
 """Curves: scores against terms, steps over a training run."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,10 +8,8 @@ from matplotlib.ticker import MaxNLocator
 
 from gridsum.analysis.curves import TermsCurve, TrainingCurve
 from gridsum.evaluation.intervals import Measure, interval
+from gridsum.evaluation.paper import LONG_TERMS, Score
 from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, Picture, styled
-
-if TYPE_CHECKING:
-    from gridsum.evaluation.paper import Score
 
 _LABELS_INSIDE = 2
 """Of more curves than this, labels would cover some."""
@@ -22,11 +19,8 @@ _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geomet
 
 
 @styled
-def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[str, Score]] | None" = None) -> Picture:
-    """Accuracy, and mean number of steps, against the number of terms (the paper's Fig. 2).
-
-    `published` are other scores by variant and suite, shown as crosses.
-    """
+def plot_terms(curves: Sequence[TermsCurve]) -> Picture:
+    """Accuracy, and mean number of steps, against the number of terms (the paper's Fig. 2); crosses are the paper's."""
     figure = Picture(figsize=(6.4, 5.2), layout="constrained")
     accuracy, steps = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     crossed = set()
@@ -42,7 +36,7 @@ def plot_terms(curves: Sequence[TermsCurve], published: "Mapping[str, Mapping[st
             accuracy.fill_between(terms, low, high, color=colour, alpha=0.15, linewidth=0)
         taken = [np.nan if record.steps_mean is None else record.steps_mean for record in records]
         steps.plot(terms, taken, color=colour, marker=marker, markersize=4.5, label=curve.label)
-        known = {} if curve.variant in crossed else _known(curve, published or {})
+        known = {} if curve.variant in crossed else _known(curve)
         crossed.add(curve.variant)
         for name, cross in (("char", "x"), ("seq", "+")):
             if known:
@@ -68,8 +62,8 @@ _DASHES: dict[Measure, str] = {"char": "-", "seq": "--"}
 _UNITS = {"char": "characters", "seq": "whole answers"}
 
 
-def _known(curve: TermsCurve, published: "Mapping[str, Mapping[str, Score]]") -> "dict[int, Score]":
-    scores = published.get(curve.variant, {})
+def _known(curve: TermsCurve) -> dict[int, Score]:
+    scores = LONG_TERMS.get(curve.variant, {})
     return {terms: scores[record.suite] for terms, record in curve.records.items() if record.suite in scores}
 
 

@@ -8,7 +8,6 @@ from gridsum.analysis import AnalysisError
 from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import rings_of
 from gridsum.api.loading import load
-from gridsum.evaluation.paper import LONG_TERMS
 from gridsum.evaluation.records import read
 from gridsum.model.store import StoreError, load_runs, locate, shipped_records
 from gridsum.study.baselines import PICTURE
@@ -70,7 +69,7 @@ def _drawn(name: str, results: Results) -> "Figure":
             return figures.plot_carries(read([shipped_records("exact"), *sorted(folder.glob("**/records/*.jsonl"))]))
         case "terms":
             paths = [folder / records_of(name) for name in ("base-overtrained", "base")]
-            return figures.plot_terms(terms_curves(read([path for path in paths if path.exists()][:1])), LONG_TERMS)
+            return figures.plot_terms(terms_curves(read([path for path in paths if path.exists()][:1])))
         case "training":
             return figures.plot_training([training_curve(folder / name) for name in ("base", "ponderReg")])
         case "ring":

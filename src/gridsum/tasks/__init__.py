@@ -5,9 +5,8 @@ alphabet, parser, exact answer, the answer's digits for many problems at once. `
 """
 
 from gridsum.tasks.alphabet import FIRST_DIGIT, PAD, Alphabet
-from gridsum.tasks.others import Maximum, Times
 from gridsum.tasks.registry import DEFAULT, TaskError, find, known_as, register
-from gridsum.tasks.sums import Addition, Mixed, Subtraction
+from gridsum.tasks.sums import Addition, Subtraction
 from gridsum.tasks.task import ExpressionError, RowRule, Task
 
 __all__ = [
@@ -17,13 +16,10 @@ __all__ = [
     "Addition",
     "Alphabet",
     "ExpressionError",
-    "Maximum",
-    "Mixed",
     "RowRule",
     "Subtraction",
     "Task",
     "TaskError",
-    "Times",
     "find",
     "known_as",
     "register",

@@ -52,10 +52,6 @@ def known_as(task: "str | Task") -> str:
     return task.name
 
 
-def _loaded(point: Any) -> Callable[..., Any]:
-    return lambda **parameters: point.load()(**parameters)
-
-
 @functools.lru_cache(maxsize=64)
 def find(name: str = DEFAULT) -> Task:
     """The task of a name, such as add, add:base=2 or subtract.
@@ -64,17 +60,18 @@ def find(name: str = DEFAULT) -> Task:
         >>> find("add:base=16").answer(("ff", "1"))
         '100'
     """
-    makers = _SHIPPED
+    makers: dict[str, Any] = _SHIPPED
     if name.partition(":")[0] not in _SHIPPED:  # those of other packages are imported when they are made
         from importlib.metadata import entry_points  # which would make every command start later
 
-        offered = {point.name: _loaded(point) for point in entry_points(group=_GROUP)}
+        offered = {point.name: point for point in entry_points(group=_GROUP)}
         makers = {**offered, **_registered, **_SHIPPED}
     kind, _, rest = (name, "", "") if name in makers else name.partition(":")
     if kind not in makers:
         yours = f"add your own with gridsum.tasks.register({kind!r}, its class)"
         mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}; {yours}")
         raise TaskError(f"unknown task {kind!r}; {mend}")
+    make = makers[kind] if callable(makers[kind]) else makers[kind].load()
     parameters = {}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
@@ -82,9 +79,9 @@ def find(name: str = DEFAULT) -> Task:
             raise TaskError(f"{part!r} is not a parameter of a task; write {kind}:base=2")
         parameters[key.strip()] = int(value) if value.strip().isascii() and value.strip().isdigit() else value.strip()
     try:
-        task = makers[kind](**parameters)
+        task = make(**parameters)
     except TypeError as error:
-        takes = tuple(inspect.signature(makers[kind]).parameters)
+        takes = tuple(inspect.signature(make).parameters)
         unknown = next((key for key in parameters if key not in takes), None)
         if unknown is None:
             raise TaskError(f"the task {kind} cannot be made of {name!r}: {error}") from None

@@ -98,8 +98,7 @@ class Task(ABC):
 
     def longest(self, terms: Iterable[str]) -> int:
         """How many digits the longest term has."""
-        signs = self.alphabet.signs
-        return max(map(len, terms)) if len(signs) == 1 else max(len(term.lstrip(signs)) for term in terms)
+        return max(len(term.lstrip(self.alphabet.signs)) for term in terms)
 
     @abstractmethod
     def columns(self, terms: int, digits: int) -> int:
