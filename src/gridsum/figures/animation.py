@@ -3,22 +3,19 @@
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
 
 from gridsum.analysis.placement import written
+from gridsum.data.answers import Answer
 from gridsum.figures.cells import Cell, draw_cells, spelled
 from gridsum.figures.steps import ACTION_MEANINGS, cells_of, changed, check_size, steps_of
 from gridsum.figures.style import INK, LINE, RIGHT, WRONG, FigureError, Picture, styled
+from gridsum.model.inside import Trace
 from gridsum.ops.placement.plain import ACTIONS, NOP
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
-    from gridsum.data.answers import Answer
-    from gridsum.model.inside import Trace
 
 _DPI = 110
 _CELL, _LETTER, _MARGIN, _HEAD, _FOOT = 0.42, 0.155, 0.3, 0.85, 0.75
@@ -30,11 +27,11 @@ _WRITING, _CHANGING, _IDLE, _FIRST, _END = 0.35, 0.6, 0.18, 1.0, 3.0
 class Frame(NamedTuple):
     """A picture and how many seconds it stays."""
 
-    image: "Image"
+    image: Image.Image
     seconds: float
 
 
-def animation_frames(trace: "Trace", answer: "Answer") -> Iterator[Frame]:
+def animation_frames(trace: Trace, answer: Answer) -> Iterator[Frame]:
     """The frames one by one."""
     check_size(trace)
     asked, letters = answer.expression, trace.alphabet
@@ -62,11 +59,9 @@ def animation_frames(trace: "Trace", answer: "Answer") -> Iterator[Frame]:
 
 @styled
 def _draw(
-    answer: "Answer", above: list[tuple[str, str]], cells: list[list[Cell]], below: str, alphabet: tuple[str, ...]
-) -> "Image":
+    answer: Answer, above: list[tuple[str, str]], cells: list[list[Cell]], below: str, alphabet: tuple[str, ...]
+) -> Image.Image:
     """What is written above the grid, layer over layer, each in its colour; the cells; and words below them."""
-    from PIL import Image
-
     rows, columns = len(cells), len(cells[0])
     letters = _LETTER * (len(answer.expression) + max(len(answer.answer), len(answer.expected)) + 2)
     grid_width = _CELL * columns

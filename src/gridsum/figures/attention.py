@@ -1,7 +1,5 @@
 """Attention rules: where a head looks on average, where each cell looks at one step, and what decides it."""
 
-from typing import TYPE_CHECKING
-
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
@@ -9,18 +7,16 @@ from matplotlib.patheffects import withStroke
 from gridsum.analysis.attention import HeadRule, clearest, head_rules
 from gridsum.figures.steps import check_size
 from gridsum.figures.style import INK, LINE, SERIES, Picture, bare, square, styled, write
+from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
 from gridsum.tasks import PAD
-
-if TYPE_CHECKING:
-    from gridsum.model.inside import Trace
 
 _MAP = colormaps["Blues"]
 _LABELS = ("position-based", "content-based", "mixed", "unselective")
 
 
 @styled
-def plot_attention(trace: "Trace", attention: LocalAttention) -> Picture:
+def plot_attention(trace: Trace, attention: LocalAttention) -> Picture:
     """The clearest position-based and the clearest content-based rule of one computation (the paper's Fig. 5)."""
     check_size(trace)
     rules = head_rules(attention, [trace])
@@ -64,7 +60,7 @@ def _direction(rule: HeadRule, kernel: int) -> str:
     return " ".join(words) or "on itself"
 
 
-def _draw_field(axes: Axes, trace: "Trace", rule: HeadRule, attention: LocalAttention) -> None:
+def _draw_field(axes: Axes, trace: Trace, rule: HeadRule, attention: LocalAttention) -> None:
     """Every cell with its own attention inside it, as a small map of its neighbourhood."""
     height, width = trace.grids.shape[1:3]
     step, kernel = rule.example.step, attention.kernel

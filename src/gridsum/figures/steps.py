@@ -1,18 +1,15 @@
 """One computation: the input written onto the grid, and the grid from step to step."""
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 import torch
 
 from gridsum.analysis.placement import SHARED, written
+from gridsum.data.answers import Answer
 from gridsum.figures.cells import MOST_CELLS, Cell, draw_cells, spelled
 from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled, write
+from gridsum.model.inside import Trace
 from gridsum.ops.placement.plain import ACTIONS
-
-if TYPE_CHECKING:
-    from gridsum.data.answers import Answer
-    from gridsum.model.inside import Trace
 
 _MOST_COLUMNS = 60
 
@@ -27,7 +24,7 @@ _LEGEND = (
 
 
 @styled
-def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
+def plot_placement(trace: Trace, answer: Answer) -> Picture:
     """The probability of each action for each symbol of the input, and the grid that results (the paper's Fig. 4)."""
     check_size(trace)
     height, width = trace.grids.shape[1:3]
@@ -54,7 +51,7 @@ def plot_placement(trace: "Trace", answer: "Answer") -> Picture:
 
 
 @styled
-def plot_steps(trace: "Trace", answer: "Answer") -> Picture:
+def plot_steps(trace: Trace, answer: Answer) -> Picture:
     """The grid before any step and after every step that changed a symbol, up to the answer."""
     check_size(trace)
     readings = cells_of(trace)
@@ -83,7 +80,7 @@ def changed(cells: list[list[Cell]]) -> bool:
     return any(cell.changed for row in cells for cell in row)
 
 
-def cells_of(trace: "Trace") -> list[list[list[Cell]]]:
+def cells_of(trace: Trace) -> list[list[list[Cell]]]:
     """What every cell reads at each n, and whether that has changed."""
     confidence, codes = trace.decoded.max(-1)
     changed = torch.cat((torch.zeros_like(codes[:1], dtype=torch.bool), codes[1:] != codes[:-1]))
@@ -93,18 +90,18 @@ def cells_of(trace: "Trace") -> list[list[list[Cell]]]:
     ]
 
 
-def verdict(answer: "Answer") -> str:
+def verdict(answer: Answer) -> str:
     """The expression, the answer, and whether it is right."""
     said = answer.answer or "nothing"
     end = f"right, after {steps_of(answer)}" if answer.correct else f"wrong: it is {answer.expected}"
     return f"{answer.expression}{said}   {'✓' if answer.correct else '✗'} {end}"
 
 
-def steps_of(answer: "Answer") -> str:
+def steps_of(answer: Answer) -> str:
     return f"{answer.steps} step{'' if answer.steps == 1 else 's'}"
 
 
-def check_size(trace: "Trace") -> None:
+def check_size(trace: Trace) -> None:
     height, width = trace.grids.shape[1:3]
     if height * width > MOST_CELLS or width > _MOST_COLUMNS:
         raise FigureError(
