@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -72,10 +73,10 @@ def training_curve(folder: Path) -> TrainingCurve:
         )
     config, seeds = read_setup(folder)
     runs = read_steps(folder).values()
-    epochs = range(1, max(map(len, runs), default=0) + 1)
-    if not epochs:
+    reached = [[steps for steps in of_all if steps is not None] for of_all in zip_longest(*runs)]
+    if not reached:
         raise AnalysisError(f"no epoch is finished in {folder} yet; train it first")
-    reached = [[steps[epoch - 1] for steps in runs if len(steps) >= epoch] for epoch in epochs]
+    epochs = np.arange(1, len(reached) + 1)
     means = np.array([statistics.fmean(values) for values in reached])
     sds = np.array([statistics.stdev(values) if len(values) > 1 else 0.0 for values in reached])
-    return TrainingCurve(folder.resolve().name, config.objective.regulariser, np.array(epochs), means, sds, len(seeds))
+    return TrainingCurve(folder.resolve().name, config.objective.regulariser, epochs, means, sds, len(seeds))

@@ -132,23 +132,37 @@ def evaluate(
         found.append(answers if suite.expressions else replace(answers, predicted=answers.predicted.new_empty(0)))
         if report is not None:
             report(last, total)
-    return [
-        Record(
+    records = []
+    for run, run_seed in enumerate(subject.seeds):
+        sums = [part[run] for part in counted]
+        problems, whole, right, valid, *_ = map(sum, zip(*sums, strict=True))
+        steps = [answers.steps[run] for answers in found if answers.steps is not None]
+        taken = torch.cat(steps) if steps else None
+        sizes = [answers.grid for answers in found]
+        grids = [OnGrid(size.height, size.width, *part) for size, part in zip(sizes, sums, strict=True) if size]
+        record = Record(
             model=subject.name,
             variant=subject.variant,
             seed=run_seed,
             suite=suite.name,
             halting=subject.halting,
+            placement=found[-1].placement,
+            samples=problems,
+            chars_right=right,
+            chars_valid=valid,
+            sequences_right=whole,
+            steps_mean=None if taken is None else float(taken.double().mean()),
+            steps_max=None if taken is None or taken.is_floating_point() else int(taken.max()),
             evaluation_seed=seed,
             version=__version__,
             commit=commit,
             answers=tuple(t for part in found for t in part.said(run, subject.task)) if suite.expressions else None,
             grids=subject.grids,
-            **_summed(run, found, [sums[run] for sums in counted]),
+            batches=tuple(grids) or None,
             **subject.about,
         )
-        for run, run_seed in enumerate(subject.seeds)
-    ]
+        records.append(record)
+    return records
 
 
 def count(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -168,25 +182,6 @@ def _sums(predicted: Tensor, batch: Batch) -> list[list[int]]:
     right, valid, whole = count(predicted, batch.targets_for(predicted.shape[-1]))
     columns = (torch.ones_like(whole), whole, right, valid, right * right, right * valid, valid * valid)
     return torch.stack([column.sum(-1) for column in columns], -1).tolist()
-
-
-def _summed(run: int, found: list[Answers], sums: list[list[int]]) -> dict[str, Any]:
-    """The fields of a run's record that are sums over the parts."""
-    samples, whole, right, valid, *_ = map(sum, zip(*sums, strict=True))
-    steps = [answers.steps[run] for answers in found if answers.steps is not None]
-    taken = torch.cat(steps) if steps else None
-    sizes = [answers.grid for answers in found]
-    grids = [OnGrid(size.height, size.width, *part) for size, part in zip(sizes, sums, strict=True) if size]
-    return {
-        "placement": found[-1].placement,
-        "samples": samples,
-        "chars_right": right,
-        "chars_valid": valid,
-        "sequences_right": whole,
-        "steps_mean": None if taken is None else float(taken.double().mean()),
-        "steps_max": None if taken is None or taken.is_floating_point() else int(taken.max()),
-        "batches": tuple(grids) or None,
-    }
 
 
 def paper_subject(

@@ -11,12 +11,13 @@ interval never does. The paper's numbers are taken as printed.
 
 import math
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from gridsum.evaluation.paper import Spread
 from gridsum.evaluation.records import Record
 
 Measure = Literal["char", "seq"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 Standing = Literal["above", "matched", "inconclusive", "below"]
 STANDINGS: dict[Standing, str] = {
     "above": "our whole interval exceeds the paper's number",

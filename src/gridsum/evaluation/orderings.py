@@ -95,7 +95,7 @@ def pairs_of(claim: Claim) -> list[Pair]:
     return [Pair(better, worse, suite, claim.measure) for suite, better, worse in sides]
 
 
-def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dict[Pair, Finding]:
+def findings(records: Iterable[Record]) -> dict[Pair, Finding]:
     """Every comparison of the claims, once, corrected for all of them together; none of no records.
 
     The records are those of the standard training runs of every variant; of several for one variant, suite and seed
@@ -104,18 +104,14 @@ def findings(records: Iterable[Record], claims: Sequence[Claim] = CLAIMS) -> dic
     known: dict[tuple[str, str], dict[int | None, Record]] = {}
     for record in records:
         known.setdefault((record.variant, record.suite), {})[record.seed] = record
-    sides = {
-        pair: [
-            [getattr(record, pair.measure) for record in known[variant, pair.suite].values()]
-            for variant in (pair.better, pair.worse)
-        ]
-        for pair in (pair for claim in claims if known for pair in pairs_of(claim))
-    }
-    tests = {pair: rank_test(*both) for pair, both in sides.items()}
-    corrected = holm([p for p, _ in tests.values()])
-    found = {}
-    for (pair, (p, effect)), of_all in zip(tests.items(), corrected, strict=True):
-        first, second = sides[pair]
+    pairs = dict.fromkeys(pair for claim in CLAIMS if known for pair in pairs_of(claim))
+    sides = [
+        [[getattr(one, pair.measure) for one in known[variant, pair.suite].values()] for variant in pair[:2]]
+        for pair in pairs
+    ]
+    tests, found = [rank_test(*both) for both in sides], {}
+    corrected = holm([p for p, _ in tests])
+    for pair, (first, second), (p, effect), of_all in zip(pairs, sides, tests, corrected, strict=True):
         verdict: Verdict = "undecided" if of_all >= LEVEL else "confirmed" if effect > 0 else "refuted"
         found[pair] = Finding((len(first), len(second)), (fmean(first), fmean(second)), effect, p, of_all, verdict)
     return found

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from gridsum.evaluation import paper
-from gridsum.evaluation.intervals import Measure, interval
+from gridsum.evaluation.intervals import MEASURES, Measure, interval
 from gridsum.evaluation.records import EXTERNAL, NOTHING, Record
 from gridsum.evaluation.rendering import Table, TableError, share_text
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES, NINES
@@ -20,7 +20,6 @@ from gridsum.tasks import find
 RIGHT = "✓"
 _LONGEST_ANSWER = 24
 ROUNDING = "Values in [0.99, 1) print as 0.99; 1.0 means no error."
-_MEASURES: tuple[Measure, ...] = ("char", "seq")
 _BESIDE_THE_PAPER = ("char", "paper", "seq", "paper")
 _OURS = {"exact": "neighbourhood, empty row, short sums first, sums with few different digits"}
 """What those of ours were given that were given anything."""
@@ -154,7 +153,7 @@ def _against_paper(
         def scores(row: Row, suite: str) -> list[str]:
             record, texts = cells[row].get(suite), list[str]()
             known = published.get(row.variant if row.variant in paper.ABLATION else first, {}).get(suite)
-            for measure in _MEASURES:
+            for measure in MEASURES:
                 texts.append(NOTHING if record is None else score_text(record, measure))
                 texts.append(NOTHING if known is None else accuracy_text(getattr(known, measure)))
             return texts
@@ -177,7 +176,7 @@ def _ablation(records: list[Record]) -> Table:
     def spreads(group: Row, suite: str) -> list[str]:
         found = [cells[row][suite] for row in groups[group] if suite in cells[row]]
         known, texts = paper.ABLATION.get(group.variant, {}).get(suite), [str(len(found))]
-        for measure in _MEASURES:
+        for measure in MEASURES:
             texts.append(spread_text(spread([getattr(r, measure) for r in found])) if found else NOTHING)
             texts.append(NOTHING if known is None else spread_text(getattr(known, measure)))
         return texts
@@ -241,10 +240,10 @@ def _everything(records: list[Record]) -> Table:
             return []
         steps = NOTHING if record.steps_mean is None else f"{record.steps_mean:.1f}"
         most = "" if record.steps_max is None or record.steps_mean is None else f" ({record.steps_max})"
-        return [str(record.samples), *(score_text(record, measure) for measure in _MEASURES), steps + most]
+        return [str(record.samples), *(score_text(record, measure) for measure in MEASURES), steps + most]
 
     caption = f"{_about_scores(cells)} Steps: mean (most)."
-    return _suite_by_suite("Scores", caption, ("samples", *_MEASURES, "steps"), names, cells, scores)
+    return _suite_by_suite("Scores", caption, ("samples", *MEASURES, "steps"), names, cells, scores)
 
 
 Suites = dict[str, list[Record]]

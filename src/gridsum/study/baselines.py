@@ -128,11 +128,9 @@ def _overview(found: Mapping[str, Suites]) -> Table:
         trained = f"{native.space}" + ("" if native.task.name == "add" else f" ({native.task.task.meaning})")
         suites = [found.get(f"{baseline.name}/{setting}", {}) for setting in SETTINGS]
         measured = [next((seeds[0] for seeds in of_setting.values()), None) for of_setting in suites]
-        parameters, seen, seconds = (
-            [_number(getattr(one, name, None), unit, digits) for one in measured]
-            for name, unit, digits in (("parameters", 1, 0), ("problems_seen", 1e6, 2), ("training_seconds", 1, 0))
-        )
-        rows.append((baseline.name, parameters[0], trained, ", ".join(seen), ", ".join(seconds)))
+        parameters = _numbers(measured[:1], "parameters")
+        seen, seconds = _numbers(measured, "problems_seen", 1e6, 2), _numbers(measured, "training_seconds")
+        rows.append((baseline.name, parameters, trained, seen, seconds))
     caption = (
         "Of one run; where there are two numbers, trained as ours comes first, then its native setting. Parameters are "
         "those of the first. Seconds are those of the fleet's training, shared out among its runs; training runs that "
@@ -142,5 +140,6 @@ def _overview(found: Mapping[str, Suites]) -> Table:
     return Table("Seven baselines", caption, header, tuple(rows))
 
 
-def _number(value: float | None, unit: float, digits: int) -> str:
-    return NOTHING if value is None else f"{value / unit:,.{digits}f}"
+def _numbers(records: Sequence[Record | None], name: str, unit: float = 1, digits: int = 0) -> str:
+    values = (getattr(record, name, None) for record in records)
+    return ", ".join(NOTHING if value is None else f"{value / unit:,.{digits}f}" for value in values)

@@ -9,6 +9,7 @@ from gridsum.evaluation import paper
 from gridsum.evaluation.intervals import (
     CONFIDENCE,
     MARGIN,
+    MEASURES,
     STANDINGS,
     Comparison,
     Measure,
@@ -27,7 +28,6 @@ from gridsum.study.results import Results
 ABLATION_SUITES = tuple(suite.name for suite in COLLECTIONS["ablation"])
 FAMILIES = tuple(suite.name for suite in COLLECTIONS["structured"] if not suite.family.startswith("carry"))
 """What stands beside sums of random digits."""
-_MEASURES: tuple[Measure, ...] = ("char", "seq")
 VERDICTS = ("inside", "above", "below")
 _MARKS: dict[str, str] = {"below": "↓", "above": "↑"}
 CRITERION = (
@@ -44,7 +44,7 @@ PUBLISHED: dict[Key, float] = {
     for variant in OVERTRAINED
     for table in (paper.COMPARISON, paper.LONG_DIGITS, paper.LONG_TERMS)
     for suite, score in table.get(variant, {}).items()
-    for measure in _MEASURES
+    for measure in MEASURES
 }
 """The numbers of Tables III and IV."""
 
@@ -86,7 +86,7 @@ def _of_best(blocks: Sequence[Results], *ways: Way) -> dict[Key, list[float]]:
     found: dict[Key, list[float]] = {}
     for run in (run for results in blocks for run in map(results.standing_for, OVERTRAINED) if run is not None):
         records = {record.suite: record for way in ways for record in run.measured(way)}
-        for record, measure in product(records.values(), _MEASURES):
+        for record, measure in product(records.values(), MEASURES):
             found.setdefault((record.suite, record.variant, measure), []).append(getattr(record, measure))
     return found
 
@@ -101,7 +101,7 @@ def best_models(found: Sequence[Number], title: str, blocks: Sequence[Results] =
     """Tables III and IV in one: a line for each suite, and of `blocks` for sums whose digits are not random."""
     texts = {(number.suite, number.variant, number.measure): number.text for number in found}
     texts |= {key: _range(values) for key, values in _of_best(blocks, ON_EVERY_GRID).items() if key[0] in FAMILIES}
-    columns = [(variant, measure) for variant in OVERTRAINED for measure in _MEASURES]
+    columns = [(variant, measure) for variant in OVERTRAINED for measure in MEASURES]
     suites = dict.fromkeys(suite for suite, _, _ in texts)
     rows = [(suite, *(texts.get((suite, *column), NOTHING) for column in columns)) for suite in suites]
     caption = (
@@ -130,7 +130,7 @@ class Mean(NamedTuple):
 def means(records: Sequence[Record]) -> list[Mean]:
     """Every number of Table VI that has been measured for two seeds or more."""
     found = []
-    for variant, suite, measure in product(paper.ABLATION, ABLATION_SUITES, _MEASURES):
+    for variant, suite, measure in product(paper.ABLATION, ABLATION_SUITES, MEASURES):
         values = [getattr(one, measure) for one in records if (one.variant, one.suite) == (variant, suite)]
         if len(values) > 1:
             ours, known = spread(values), getattr(paper.ABLATION[variant][suite], measure)
@@ -141,7 +141,7 @@ def means(records: Sequence[Record]) -> list[Mean]:
 
 def variants(found: Sequence[Mean], title: str = "The variants", others: Sequence[Record] = ()) -> Table:
     """Table VI in brief: a line for each variant, ours beside the paper's; then sums whose digits are not random."""
-    columns, families = list(product(ABLATION_SUITES, _MEASURES)), FAMILIES if others else ()
+    columns, families = list(product(ABLATION_SUITES, MEASURES)), FAMILIES if others else ()
     texts = {
         (mean.variant, mean.suite, mean.measure): f"{spread_text(mean.ours, best=False)} "
         f"({spread_text(mean.known, best=False)}){_MARKS.get(mean.verdict, '')}"
