@@ -8,19 +8,17 @@ its paper has it; a fleet of seeds is the same function mapped over stacked weig
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, make_dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from gridsum.baselines.fleet import MappedGradients, answers, baseline_subject
 from gridsum.config.fields import override
 from gridsum.config.paper import OfProblems, TaskConfig, TrainingConfig, described
 from gridsum.config.registry import Trainable, find, read_config
 from gridsum.data.problems import Batch, Space
 from gridsum.data.streams import Stream
-
-if TYPE_CHECKING:
-    from gridsum.baselines.fleet import MappedGradients
 
 ShapeOf = TypeVar("ShapeOf")
 
@@ -170,19 +168,13 @@ class Baseline(Trainable):
             setattr(network.get_submodule(path), leaf, nn.Parameter(rows))
         return network
 
-    def gradients(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> "MappedGradients":
-        from gridsum.baselines.fleet import MappedGradients
-
+    def gradients(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> MappedGradients:
         return MappedGradients(network, config, seeds)
 
     def answer(self, network: BaselineNetwork, config: BaselineConfig, batch: Batch, draws: Stream) -> Tensor:  # noqa: ARG002
-        from gridsum.baselines.fleet import answers
-
         return answers(network, batch, config.space)[0]
 
     def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
-        from gridsum.baselines.fleet import baseline_subject
-
         yield baseline_subject(model, self.given[model.config.setting])
 
 

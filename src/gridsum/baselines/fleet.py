@@ -7,13 +7,13 @@ of the step, and nothing mixes runs.
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
-from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Read
 from gridsum.baselines.layout import sized_for, until_blank, within
 from gridsum.config.registry import GradientSource
 from gridsum.data.problems import Batch, Space, sample
@@ -29,6 +29,9 @@ from gridsum.training.folders import read_metrics
 from gridsum.training.gradients import Gradients
 from gridsum.training.optimiser import learning_rate
 
+if TYPE_CHECKING:
+    from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Read
+
 # What a step's random numbers are for.
 _PROBLEMS, _ENCODING, _INSIDE = range(3)
 _PASSES = 32
@@ -38,7 +41,7 @@ _TOGETHER = 256
 _COSTS = len(fields(Cost))
 
 
-def cost(read: Read, targets: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
+def cost(read: "Read", targets: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
     """`Cost` of one run: cross-entropy over the places that count, and what the baseline adds to it."""
     losses = -read.logits.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
     loss = (losses * weight).sum() / weight.sum()
@@ -50,7 +53,7 @@ def cost(read: Read, targets: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
 class MappedGradients(GradientSource):
     """The gradients of all runs as one computation; on a GPU it is a CUDA graph."""
 
-    def __init__(self, network: BaselineNetwork, config: BaselineConfig, seeds: tuple[int, ...]) -> None:
+    def __init__(self, network: "BaselineNetwork", config: "BaselineConfig", seeds: tuple[int, ...]) -> None:
         self.network, self.config = network, config
         self.device = next(network.parameters()).device
         self.stream = Stream.of_seeds(seeds, self.device)
@@ -84,7 +87,7 @@ class MappedGradients(GradientSource):
 
 
 @torch.no_grad()
-def answers(network: BaselineNetwork, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
+def answers(network: "BaselineNetwork", batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
     """What every run answers to the problems of one, as rows of columns [R,B,W]; and its mean steps [R].
 
     A problem such as it was trained on is asked as it was in training, whatever others `space` has beside it.
@@ -103,7 +106,7 @@ def answers(network: BaselineNetwork, batch: Batch, space: Space) -> tuple[Tenso
     return found, steps
 
 
-def _answered(network: BaselineNetwork, runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
+def _answered(network: "BaselineNetwork", runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
     """The same, all of them laid out for `space`.
 
     A baseline that reads what it has written is read back all at once, again and again, until nothing changes: that is

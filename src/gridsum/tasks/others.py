@@ -1,7 +1,6 @@
 """Products with one-digit factors, the largest of numbers, and prefix sums of bits."""
 
-from collections.abc import Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gridsum.tasks.alphabet import Alphabet
@@ -18,7 +17,7 @@ class Times(Task):
 
     kind, signs, asks = "times", "*", "a number times one-digit factors"
     unwritten = -1  # a factor that is not there is not a 0
-    settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 3200, "rule.bits": 10})
+    settings: Mapping[str, Any] = {**BLANKS_COUNT, "phases.place.steps": 3200, "rule.bits": 10}
 
     @property
     def problem(self) -> str:
@@ -84,15 +83,13 @@ class Maximum(Task):
 
     kind, signs, asks = "max", "^", "the largest of numbers"
     # What goes right begins at the left border: few columns beyond the digits, and steps enough to cross them.
-    settings = MappingProxyType(
-        {
-            **BLANKS_COUNT,
-            "rule.bits": 10,
-            "discovery.spare_columns": 1,
-            "phases.bits.recurrent": (5, 10),
-            "phases.long.recurrent": (8, 16),
-        }
-    )
+    settings: Mapping[str, Any] = {
+        **BLANKS_COUNT,
+        "rule.bits": 10,
+        "discovery.spare_columns": 1,
+        "phases.bits.recurrent": (5, 10),
+        "phases.long.recurrent": (8, 16),
+    }
 
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits

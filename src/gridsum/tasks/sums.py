@@ -1,7 +1,6 @@
 """Sums, differences, and both in one expression, in any base from 2 to 36."""
 
-from collections.abc import Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gridsum.tasks.task import BLANKS_COUNT, DECIMAL, ExpressionError, RowRule, Task
@@ -21,7 +20,7 @@ class Mixed(Task):
     """
 
     kind, signs, asks = "mixed", "+-", "sums and differences"
-    settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 4000, "rule.bits": 10})
+    settings: Mapping[str, Any] = {**BLANKS_COUNT, "phases.place.steps": 4000, "rule.bits": 10}
 
     def check(self, terms: Sequence[str]) -> None:
         super().check(terms)
@@ -103,21 +102,19 @@ class Subtraction(Mixed):
     """
 
     kind, signs, asks = "subtract", "-", "differences"
-    settings = MappingProxyType(
-        {
-            **BLANKS_COUNT,
-            "phases.place.steps": 3200,
-            "rule.bits": 10,
-            "phases.long.steps": 2000,
-            "consolidation.rounds": 4,
-        }
-    )
+    settings: Mapping[str, Any] = {
+        **BLANKS_COUNT,
+        "phases.place.steps": 3200,
+        "rule.bits": 10,
+        "phases.long.steps": 2000,
+        "consolidation.rounds": 4,
+    }
 
     def __init__(self, base: int = DECIMAL) -> None:
         super().__init__(base)
         if base == 2:  # a borrow over several columns needs longer terms
             longer = {"phases.place.digits": (1, 5), "phases.long.digits": (1, 8), "phases.long.recurrent": (8, 16)}
-            self.settings = MappingProxyType({**BLANKS_COUNT, "phases.place.steps": 2400, **longer})
+            self.settings = {**BLANKS_COUNT, "phases.place.steps": 2400, **longer}
 
     def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         return digits

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gridsum.tasks.alphabet import LETTERS, PAD, Alphabet
@@ -14,9 +13,7 @@ from gridsum.tasks.alphabet import LETTERS, PAD, Alphabet
 if TYPE_CHECKING:
     import numpy as np
 
-BLANKS_COUNT: Mapping[str, Any] = MappingProxyType(
-    {f"phases.{phase}.pad_weight": 1.0 for phase in ("soft", "bits", "long")}
-)
+BLANKS_COUNT: Mapping[str, Any] = {f"phases.{phase}.pad_weight": 1.0 for phase in ("soft", "bits", "long")}
 """Settings for a task whose results have leading zeros that its terms do not have: a blank counts as a digit does."""
 DECIMAL = 10
 _THOUSANDS = re.compile(r"(?<![\d,])\d{1,3}(,\d{3})+(?![\d,])")
@@ -66,7 +63,7 @@ class Task(ABC):
     """What it is measured on, where nothing else is said; of those with too many terms, none."""
     unwritten: int = 0
     """What `result` is given where nothing is written."""
-    settings: Mapping[str, Any] = MappingProxyType({})
+    settings: Mapping[str, Any] = {}
     """What is different in the configuration of `exact` where it learns this task."""
 
     def __init__(self, base: int = DECIMAL) -> None:
