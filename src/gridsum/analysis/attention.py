@@ -72,7 +72,9 @@ def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadR
     mean = weights.mean(0)
     narrow = math.log2(weights.shape[1])
     position = narrow - _entropy(mean, 0)
-    by_border = _entropy_by_border(weights, borders)
+    kinds, kind, count = borders.unique(return_inverse=True, return_counts=True)
+    means = weights.new_zeros(len(kinds), *weights.shape[1:]).index_add(0, kind, weights) / count[:, None, None]
+    by_border = (_entropy(means, 1) * count[:, None]).sum(0) / len(borders)
     border = _entropy(mean, 0) - by_border
     content = by_border - _entropy(weights, 1).mean(0)
     surprise = (torch.special.xlogy(weights, weights) - torch.special.xlogy(weights, mean)).sum(1)
@@ -123,14 +125,6 @@ def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> tuple[Tensor
     if not places:
         raise AnalysisError("the computation halts before any step, so no head has looked anywhere; choose another sum")
     return torch.cat(parts), torch.cat(borders), places
-
-
-def _entropy_by_border(weights: Tensor, borders: Tensor) -> Tensor:
-    """mean_b H(Ā_b), [h]."""
-    kinds, kind, count = borders.unique(return_inverse=True, return_counts=True)
-    sums = weights.new_zeros(len(kinds), *weights.shape[1:]).index_add(0, kind, weights)
-    means = sums / count[:, None, None]
-    return (_entropy(means, 1) * count[:, None]).sum(0) / len(borders)
 
 
 def _entropy(weights: Tensor, dim: int) -> Tensor:

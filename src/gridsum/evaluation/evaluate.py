@@ -127,7 +127,9 @@ def evaluate(
             continue
         batch = suite.problems(first, last, seed, subject.device, subject.task)
         answers = subject.answer(Asked(suite.space, batch, part, index, seed))
-        counted.append(_sums(answers.predicted, batch))
+        right, valid, whole = count(answers.predicted, batch.targets_for(answers.predicted.shape[-1]))
+        summed = (torch.ones_like(whole), whole, right, valid, right * right, right * valid, valid * valid)
+        counted.append(torch.stack([one.sum(-1) for one in summed], -1).tolist())  # as `OnGrid` names them, by run
         # What is counted is not kept, unless it is told.
         found.append(answers if suite.expressions else replace(answers, predicted=answers.predicted.new_empty(0)))
         if report is not None:
@@ -175,13 +177,6 @@ def count(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     right = predicted == target
     valid = (predicted != PAD) | (target != PAD)
     return (right & valid).sum(-1), valid.sum(-1), (right | ~valid).all(-1).long()
-
-
-def _sums(predicted: Tensor, batch: Batch) -> list[list[int]]:
-    """By run: the number of problems, and the sums over them that `OnGrid` names."""
-    right, valid, whole = count(predicted, batch.targets_for(predicted.shape[-1]))
-    columns = (torch.ones_like(whole), whole, right, valid, right * right, right * valid, valid * valid)
-    return torch.stack([column.sum(-1) for column in columns], -1).tolist()
 
 
 def paper_subject(

@@ -40,8 +40,8 @@ def score_text(record: Record, measure: Measure) -> str:
 class Row(NamedTuple):
     """Whose numbers a line holds."""
 
-    model: str
     variant: str
+    model: str
     seed: int | None
     halting: str
     placement: str
@@ -65,8 +65,7 @@ def arrange(records: Iterable[Record], suites: Collection[str]) -> Cells:
 
     def place(row: Row) -> tuple:
         known = order.index(row.variant) if row.variant in order else len(order)
-        seed = -1 if row.seed is None else row.seed
-        return row.variant == EXTERNAL, known, row.variant, row.model, seed, row.halting, row.placement, row.grids
+        return row.variant == EXTERNAL, known, row._replace(seed=-1 if row.seed is None else row.seed)
 
     return {row: cells[row] for row in sorted(cells, key=place)}
 

@@ -9,13 +9,11 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from gridsum.evaluation.records import Record
 from gridsum.evaluation.tables import by_line
-from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, FigureError, Picture, styled
+from gridsum.figures.style import DASHES, INK, LINE_OF_LABELS, MARKERS, SERIES, FigureError, Picture, styled
 
 _TITLES = {"digits": "two terms, more and more digits", "terms": "more and more terms of 5 digits"}
 _GROWING = {"digits": re.compile(r"2x([0-9]+)"), "terms": re.compile(r"([0-9]+)x5")}
 _SETTINGS = {"matched": "trained as ours", "native": "trained as in their papers"}
-_LINE_OF_LABELS = 0.16
-"""Inches."""
 _COLOURS = tuple(colour for colour in SERIES if colour != "#000000")
 """Black is left for ours."""
 
@@ -66,7 +64,7 @@ def plot_baselines(records: Sequence[Record]) -> Picture:
     ours = list(dict.fromkeys(curve.name for curve in every if not curve.is_baseline))
     baselines = list(dict.fromkeys(curve.name for curve in every if curve.is_baseline))
     names = ours + baselines
-    height = 3.0 * len(settings) + 0.4 + _LINE_OF_LABELS * len(names) / 2
+    height = 3.0 * len(settings) + 0.4 + LINE_OF_LABELS * len(names) / 2
     figure = Picture(figsize=(4.4 * len(axes_shown), height), layout="constrained")
     handles = {}
     panels = [(setting, axis) for setting in settings for axis in axes_shown]

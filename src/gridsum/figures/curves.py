@@ -8,13 +8,11 @@ from matplotlib.ticker import MaxNLocator
 
 from gridsum.analysis.curves import TermsCurve, TrainingCurve
 from gridsum.evaluation.intervals import Measure, interval
-from gridsum.evaluation.paper import LONG_TERMS, Score
-from gridsum.figures.style import DASHES, INK, MARKERS, SERIES, Picture, styled
+from gridsum.evaluation.paper import LONG_TERMS
+from gridsum.figures.style import DASHES, INK, LINE_OF_LABELS, MARKERS, SERIES, Picture, styled
 
 _LABELS_INSIDE = 2
 """Of more curves than this, labels would cover some."""
-_LINE_OF_LABELS = 0.16
-"""Inches."""
 _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geometric", "none": "no regulariser"}
 
 
@@ -36,7 +34,8 @@ def plot_terms(curves: Sequence[TermsCurve]) -> Picture:
             accuracy.fill_between(terms, low, high, color=colour, alpha=0.15, linewidth=0)
         taken = [np.nan if record.steps_mean is None else record.steps_mean for record in records]
         steps.plot(terms, taken, color=colour, marker=marker, markersize=4.5, label=curve.label)
-        known = {} if curve.variant in crossed else _known(curve)
+        scores = {} if curve.variant in crossed else LONG_TERMS.get(curve.variant, {})
+        known = {count: scores[record.suite] for count, record in curve.records.items() if record.suite in scores}
         crossed.add(curve.variant)
         for name, cross in (("char", "x"), ("seq", "+")):
             if known:
@@ -49,7 +48,7 @@ def plot_terms(curves: Sequence[TermsCurve]) -> Picture:
     if len(curves) == 1:
         accuracy.legend(fontsize=7.5)
     else:
-        figure.set_figheight(figure.get_figheight() + _LINE_OF_LABELS * len(curves))
+        figure.set_figheight(figure.get_figheight() + LINE_OF_LABELS * len(curves))
         figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7.5)
     steps.set_ylim(0, None)
     steps.set_ylabel("mean recurrent steps")
@@ -60,11 +59,6 @@ def plot_terms(curves: Sequence[TermsCurve]) -> Picture:
 
 _DASHES: dict[Measure, str] = {"char": "-", "seq": "--"}
 _UNITS = {"char": "characters", "seq": "whole answers"}
-
-
-def _known(curve: TermsCurve) -> dict[int, Score]:
-    scores = LONG_TERMS.get(curve.variant, {})
-    return {terms: scores[record.suite] for terms, record in curve.records.items() if record.suite in scores}
 
 
 @styled

@@ -21,6 +21,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 RIGHT, WRONG = "#0072B2", "#D55E00"
 
+LINE_OF_LABELS = 0.16
+"""Inches that a line of a legend takes."""
 FORMATS = (".svg", ".png", ".pdf")
 _DPI = 160
 _STYLE: dict[Any, Any] = {

@@ -54,8 +54,6 @@ MACHINES = "machine.jsonl"
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
 # What a job takes of memory where nothing else is known: the process itself.
 _PROCESS_BYTES = 10**9
-# Of the column of training runs in a plan, at least.
-_SUBJECT_WIDTH = 24
 
 
 class Asked(NamedTuple):
@@ -327,7 +325,7 @@ def plan(jobs: Sequence[Job], folder: Path, device: torch.device) -> str:
     if not jobs:
         return "  nothing of this has a cost"
     lines, total = [], 0.0
-    width = max(_SUBJECT_WIDTH, *(len(job.training.name) + 2 for job in jobs))
+    width = max(24, *(len(job.training.name) + 2 for job in jobs))
     for job in jobs:
         state = job.state(folder)
         seconds = 0.0 if state.finished else job.seconds(folder, device)

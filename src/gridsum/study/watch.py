@@ -13,8 +13,6 @@ from gridsum.study.jobs import outcomes_of
 from gridsum.training.folders import FolderError, read_metrics, read_setup
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_CURVE = 40
-"""Letters of a curve."""
 
 
 class Seen(NamedTuple):
@@ -86,7 +84,7 @@ def _number(values: list[float]) -> str:
     return f"{values[-1]:.3f}" if values else "–"
 
 
-def curve(values: Sequence[float], most: int = _CURVE) -> str:
+def curve(values: Sequence[float], most: int = 40) -> str:
     """Shares over time, at most so many letters: each the mean of a stretch.
 
     >>> curve([0, 0.25, 0.5, 0.75, 1])
