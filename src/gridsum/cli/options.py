@@ -237,5 +237,5 @@ def workers(text: str) -> str:
     return text
 
 
-_READERS = {"DEVICE": device, "FOLDER": folder, "SECONDS": float, "SEEDS": seeds, "TASK": task, "WHERE": workers}
+_READERS = {"DEVICE": device, "FOLDER": folder, "SEEDS": seeds, "TASK": task, "WHERE": workers}
 """By what help calls a value, how it is read; another is text, unless its option says `type`."""

@@ -36,7 +36,6 @@ _STAGES = {
     "figures": "the figures beside the report; left out without matplotlib",
     "report": "the report and its appendices, from what has been measured",
 }
-_CHECK_SECONDS = 540
 
 
 def add_options(parser: Parser) -> None:
@@ -74,7 +73,7 @@ def add_options(parser: Parser) -> None:
         "that confirms",
     )
     told = "how long --check may take"
-    parser.option("--time-limit SECONDS", told, type=whole_number(1, 10**9), default=_CHECK_SECONDS)
+    parser.option("--time-limit SECONDS", told, type=whole_number(1, 10**9), default=540)
     parser.option("--dry-run", "print what is done, what is left and what it will cost")
     parser.option(
         "--quick",
@@ -130,16 +129,13 @@ def _reproduce(options: Options, device: Any) -> int:
             waiting = do_jobs(jobs, place, shown, options.on, device, commit, options.gpus_per_job)
         tell(f"gridsum: it is in {place}")
 
-    def say(text: str) -> None:
-        tell(f"gridsum: {text}")
-
     for stage, make in (("figures", draw_figures), ("report", write_report)):
         if stage in wanted:
             results = load_results(place)
             if asked.paper and not results.trained:
                 again = f"gridsum reproduce --out {place} --only train"
                 raise UsageError(f"no training run in {place} yet; run: {again}")
-            make(results, page, asked, say)
+            make(results, page, asked, lambda text: tell(f"gridsum: {text}"))
     return FAILED if waiting else 0
 
 

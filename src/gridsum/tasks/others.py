@@ -91,9 +91,6 @@ class Maximum(Task):
         "phases.long.recurrent": (8, 16),
     }
 
-    def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
-        return digits
-
     def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
         found = [digits[..., 0, place] for place in range(columns)]
         for term in range(1, digits.shape[-2]):
@@ -144,9 +141,6 @@ class Prefix(Task):
 
     def __init__(self) -> None:
         self.alphabet, self.meaning = Alphabet(2, self.signs), self.asks
-
-    def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
-        return digits
 
     def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:  # noqa: ARG002
         odd, written = digits[..., 0, 0] * 0, []

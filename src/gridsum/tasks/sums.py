@@ -102,6 +102,7 @@ class Subtraction(Mixed):
     """
 
     kind, signs, asks = "subtract", "-", "differences"
+    columns = Task.columns
     settings: Mapping[str, Any] = {
         **BLANKS_COUNT,
         "phases.place.steps": 3200,
@@ -115,9 +116,6 @@ class Subtraction(Mixed):
         if base == 2:  # a borrow over several columns needs longer terms
             longer = {"phases.place.digits": (1, 5), "phases.long.digits": (1, 8), "phases.long.recurrent": (8, 16)}
             self.settings = {**BLANKS_COUNT, "phases.place.steps": 2400, **longer}
-
-    def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
-        return digits
 
     @property
     def row(self) -> RowRule:

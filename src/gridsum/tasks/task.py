@@ -47,7 +47,8 @@ class RowRule:
 class Task(ABC):
     """Problems of terms that are joined by signs: how they are written, and what the answer is.
 
-    A new task says its `kind`, `signs` and what it `asks`, and defines `columns` and `result`. It may say `most_terms`.
+    A new task says its `kind`, `signs` and what it `asks`, and defines `result`. It may say `most_terms`, and has to
+    say `columns` where an answer can be longer than the longest term.
     Where there are several signs, each term but the first begins with its own: ("523", "-102", "+416").
     """
 
@@ -97,9 +98,9 @@ class Task(ABC):
         """How many digits the longest term has."""
         return max(len(term.lstrip(self.alphabet.signs)) for term in terms)
 
-    @abstractmethod
-    def columns(self, terms: int, digits: int) -> int:
+    def columns(self, terms: int, digits: int) -> int:  # noqa: ARG002
         """The most digits that an answer to so many terms of so many digits can have."""
+        return digits
 
     @abstractmethod
     def result(self, digits: Any, columns: int, *signs: Any) -> list[Any]:
