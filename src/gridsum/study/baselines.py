@@ -49,20 +49,18 @@ _TABLES = {
 
 def baseline_records(folder: Path) -> list[Record]:
     """Of the baselines; and of ours as they are before one is chosen and overtrained, on the published grids."""
-    paths = {name: folder / records_of(name) for name in OVERTRAINED}
     standard = [
         replace(one, model=_STANDARD[name])
-        for name, path in paths.items()
-        for one in (read([path]) if path.exists() else [])
+        for name in OVERTRAINED
+        for one in read(filter(Path.exists, [folder / records_of(name)]))
         if one.way == AS_PUBLISHED
     ]
-    path = folder / BASELINE_RECORDS
-    return standard + (read([path]) if path.exists() else [])
+    return standard + read(filter(Path.exists, [folder / BASELINE_RECORDS]))
 
 
 def pages(folder: Path, place: Path) -> dict[Path, str]:
     """The page and its appendix, of the words and records in a folder and those that ship, by where they stand."""
-    ours = read([shipped_records(name) for name in shipped() if shipped_records(name).exists()])
+    ours = read(filter(Path.exists, map(shipped_records, shipped())))
     records = [*ours, *baseline_records(folder)]
     written = {name: (folder / notes).read_text() for name, notes in _WORDS.items() if (folder / notes).exists()}
     words = written or {next(iter(_WORDS)): _TABLES_ALONE}

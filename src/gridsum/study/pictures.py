@@ -49,10 +49,10 @@ def draw_figures(results: Results, page: Path, asked: Reproduction, tell: Callab
             tell(f"left out ({path.stem}): {why}")
 
 
-def drawn_at(page: Path) -> dict[str, tuple[Path, str]]:
-    """The figures that lie beside a page: by name, where, and what each shows."""
-    places = {page.parent / "figures" / name: caption for name, caption in CAPTIONS.items()}
-    return {path.stem: (path, caption) for path, caption in places.items() if path.exists()}
+def drawn_at(page: Path) -> dict[str, str]:
+    """The figures that lie beside a page, by name: as the page shows them, each with what is seen there."""
+    shown = [name for name in CAPTIONS if (page.parent / "figures" / name).exists()]
+    return {Path(name).stem: f"![Figure](figures/{name})\n\n{CAPTIONS[name]}\n" for name in shown}
 
 
 def _drawn(name: str, results: Results) -> "Figure":

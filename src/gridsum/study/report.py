@@ -55,10 +55,6 @@ def pages(results: Results, page: Path, lacking: Sequence[str] = ()) -> dict[Pat
     def made_from(at: Path) -> str:
         return f"Made by `{command}` from the records in [{results.folder.name}]({_link(results.folder, at)})"
 
-    def figure(name: str) -> str:
-        path, caption = drawn.pop(name, (None, ""))
-        return "" if path is None else f"![Figure]({_link(path, page)})\n\n{caption}\n"
-
     notes, blocks, of_all = results.folder / NOTES, results.replications(), results.of_all_seeds()
     single, over_seeds = tables.numbers(blocks), tables.means(of_all)
     words = f"; the words are those of [{NOTES}]({_link(notes, page)})" if notes.exists() else ""
@@ -70,7 +66,7 @@ def pages(results: Results, page: Path, lacking: Sequence[str] = ()) -> dict[Pat
         _DEFINED.format(counted, CONFIDENCE, MARGIN),
         _brief(results, single, over_seeds),
         f"**Not whole yet.** Missing are: {', '.join(lacking)}.\n" if lacking else "",
-        figure("numbers"),
+        drawn.pop("numbers", ""),
         notes.read_text() if notes.exists() else "",
         "## Tables III and IV\n",
         to_markdown(tables.best_models(single, "The best models", blocks)),
@@ -78,7 +74,7 @@ def pages(results: Results, page: Path, lacking: Sequence[str] = ()) -> dict[Pat
         to_markdown(tables.variants(over_seeds, others=[one for one in of_all if one.suite in tables.FAMILIES])),
         "## The paper's orderings\n",
         _orderings(findings(results.decisive())),
-        *map(figure, list(drawn)),
+        *drawn.values(),
         f"[Appendix]({APPENDIX}): these tables with intervals, every mean, every comparison.\n",
     ]
     more = ["# Every table\n", f"{made_from(appendix)}; nothing here is written by hand.\n", *_tables(results, blocks)]
