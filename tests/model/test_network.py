@@ -16,7 +16,7 @@ from gridsum.model.paper import ContextAttention, Readout, halting_distribution
 from gridsum.model.rollout import Network, Start, unroll
 from gridsum.model.runs import generators
 from gridsum.objective.paper import cost
-from gridsum.ops.dropout.plain import Dropout, NumberedCells
+from gridsum.ops.dropout.plain import Dropout
 from gridsum.ops.forms import computed_in
 from gridsum.ops.grids import GridSize
 from tests.oracles import halting
@@ -196,7 +196,7 @@ def test_a_threshold_that_is_reached_is_not_exceeded():
 
 @pytest.mark.parametrize("probability", [0.1, 0.5, 0.02])
 def test_dropout_drops_its_share_and_scales_the_rest(probability):
-    dropout = Dropout(Stream.of_seeds([1, 2]), NumberedCells(torch.arange(2000)), probability)
+    dropout = Dropout(Stream.of_seeds([1, 2]), torch.arange(2000), probability)
     dropped = dropout(torch.ones(2, 2000, 64, dtype=torch.float64))
     assert dropped.unique().tolist() == pytest.approx([0, 1 / (1 - probability)])
     share = (dropped == 0).double().mean((1, 2))

@@ -23,7 +23,7 @@ from gridsum.model.rollout import Network, Start, unroll
 from gridsum.model.runs import generators
 from gridsum.ops.attention import plain as definition
 from gridsum.ops.devices import Replayed
-from gridsum.ops.dropout.plain import Dropout, NumberedCells
+from gridsum.ops.dropout.plain import Dropout, bits_at
 from gridsum.ops.forms import computed_in
 from gridsum.ops.grids import GridSize, linear, only_inside
 from gridsum.ops.placement import cpu as placement
@@ -81,7 +81,7 @@ def random(*shape, seed=0):
 def drops_of(count, *cells):
     """Dropout at so many sites."""
     numbers = torch.arange(math.prod(cells), device=DEVICE).view(cells)
-    return [Dropout(stream, NumberedCells(numbers), 0.1) for stream in Stream.of_seeds((0, 1), DEVICE).children(count)]
+    return [Dropout(stream, numbers, 0.1) for stream in Stream.of_seeds((0, 1), DEVICE).children(count)]
 
 
 def assert_zero_for_those_who_left(size, gradient):
@@ -233,9 +233,8 @@ def test_context(shape, name, kind, dropout):
         plain, halting = reader(plain, only(size, grid), size.size, drop or None)
         expected.append(only_present(size, halting)[..., None])
         shown.append(only(size, grid))
-        fast, halting, *ledger = KernelContext.apply(
-            fast, shown[-1], readings, readings.reading(n, size.sizes, drop), *ledger
-        )
+        reading = n, size.sizes, bits_at(drop, (config.width, config.context_hidden))
+        fast, halting, *ledger = KernelContext.apply(fast, shown[-1], readings, reading, *ledger)
         found.append(only_present(size, halting)[..., None])
     expected, found = (
         torch.cat([*parts, only_present(sizes[1], last).flatten(2)], -1)
@@ -250,7 +249,7 @@ def test_context(shape, name, kind, dropout):
 
 def test_packed_dropout_drops_the_same():
     numbers = torch.randperm(3 * 7 * 15, generator=torch.Generator().manual_seed(0)).view(3, 7, 15).to(DEVICE)
-    dropout = Dropout(Stream.of_seeds((3, 4), DEVICE), NumberedCells(numbers), 0.1)
+    dropout = Dropout(Stream.of_seeds((3, 4), DEVICE), numbers, 0.1)
     for features in (8, 64, 256):
         x = random(2, 3, 7, 15, features).detach()
         expected = dropout(x)
@@ -281,12 +280,12 @@ def test_transition(shape, features, hidden, kind, dropout):
     given = random(2, 3, *shape, features), random(2, 3, *shape, features, seed=1)
     grid, attended = (only(size, part) for part in given)
     drops = drops_of(3, 3, *shape) if dropout else []
-    bits = tuple(drop.bits(n) for drop, n in zip(drops, (features, hidden, hidden), strict=False)) or None
+    bits, factor = bits_at(drops, (features, hidden, hidden))
     matrix = random(2, features, 3 * features, seed=2)
     with torch.autocast("cuda", low, enabled=low != torch.float32):
         parameters = packed_transition(module, matrix, 3 * math.prod(shape))
     packed = (parameters.packed, parameters.low)
-    given_all = (grid, attended, *parameters.ways, *packed, hidden, size.sizes, bits, 1 / 0.9)
+    given_all = (grid, attended, *parameters.ways, *packed, hidden, size.sizes, bits, factor)
     *readers, _, _ = KernelTransition.apply(*given_all, (torch.zeros_like(grid[:, :, 0]),), False)
     plain = module(grid, attended, size.size, drops)
     inputs = (*given, *module.parameters())

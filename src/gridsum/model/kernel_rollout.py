@@ -12,6 +12,7 @@ from gridsum.model.rollout import Rollout, Start
 from gridsum.ops.attention import block_matrix
 from gridsum.ops.attention.triton import KernelAttention, packed_encodings
 from gridsum.ops.context.triton import KernelContext, Readings, fits_context
+from gridsum.ops.dropout.plain import bits_at
 from gridsum.ops.grids import linear, only_inside
 from gridsum.ops.kernels.cells import everyone, leave
 from gridsum.ops.kernels.gathering import Parameters
@@ -72,10 +73,7 @@ class KernelRollout(Rollout):
             projected, *self.encodings.ways, self.encodings.packed, attention.heads, self.sizes
         )
         width, hidden = self.network.step.transition.feed_forward.layers[0].weight.shape[1:]
-        sites, bits, factor = self.drops.step(n) if self.drops else (), None, 1.0
-        if sites:
-            bits = tuple(site.bits(size) for site, size in zip(sites, (width, hidden, hidden), strict=True))
-            factor = sites[0].factor
+        bits, factor = bits_at(self.drops and self.drops.step(n), (width, hidden, hidden))
         given = (self.grid, attended, *self.transition.ways, self.transition.packed, self.transition.low)
         self.grid, self.projected, self.seen, self.top, *self.transition.ways = KernelTransition.apply(
             *given, hidden, self.sizes, bits, factor, (self.tops[n - 1],), n == self.steps
@@ -87,8 +85,8 @@ class KernelRollout(Rollout):
             return torch.ones_like(self.context[..., 0, 0])  # the last step takes what remains, whatever λ is
         if self.readings is None:
             return super().decide(n)
-        reading = self.readings.reading(n, self.sizes, self.drops and self.drops.context(n))
+        kept = bits_at(self.drops and self.drops.context(n), (self.readings.width, self.readings.hidden))
         self.context, halting, *self.ledger = KernelContext.apply(
-            self.context, self.seen, self.readings, reading, *self.ledger
+            self.context, self.seen, self.readings, (n, self.sizes, kept), *self.ledger
         )
         return halting

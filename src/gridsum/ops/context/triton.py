@@ -5,7 +5,6 @@ reading notes the layers' inputs and the gradients of their products in a `Ledge
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -17,7 +16,6 @@ from torch.autograd import Function
 from torch.nn import functional as F
 
 from gridsum.ops.context.reading import read_context, read_context_back
-from gridsum.ops.dropout.plain import Dropout
 from gridsum.ops.grids import side_by_side
 from gridsum.ops.kernels.cells import entries
 from gridsum.ops.kernels.gathering import nothing, summands
@@ -29,6 +27,10 @@ from gridsum.ops.transition.products import products
 _CELLS_A_WARP, _WARPS, _IN_FP32 = 32, 4, 16
 # The most features, vectors, vectors as heads see them, and cells that a program holds.
 _WIDTH, _VECTORS, _ROWS, _CELLS = 128, 16, 64, 256
+
+
+Reading = tuple[int, Tensor | None, tuple[tuple[Tensor, ...], float]]
+"""The number of one, which cells and samples there are (see `cells`), and its dropout (see `bits_at`)."""
 
 
 @dataclass(frozen=True)
@@ -79,37 +81,22 @@ class Readings:
         """An empty ledger."""
         return Ledger.apply(self.packed, self)
 
-    def reading(self, n: int, sizes: Tensor | None, drops: Sequence[Dropout] | None) -> "Reading":
-        """Number n, with this dropout."""
-        if not drops:
-            return Reading(n, sizes, [self.low.view(torch.uint8)] * 2, 1.0)  # something to point at
-        bits = [drop.bits(size) for drop, size in zip(drops, (self.width, self.hidden), strict=True)]
-        return Reading(n, sizes, bits, drops[0].factor)
-
-    def launch(self, kernel: Any, context: Tensor, grid: Tensor, reading: "Reading", *rest: Any) -> None:
+    def launch(self, kernel: Any, context: Tensor, grid: Tensor, reading: Reading, *rest: Any) -> None:
+        _, sizes, (bits, factor) = reading
         precision = "tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee"
         in_fp32 = precision == "ieee" or self.low.dtype == torch.float32
         tile = max(16, triton.next_power_of_2(grid.shape[2] * grid.shape[3]))
+        bits = bits or [self.low.view(torch.uint8)] * 2  # else something to point at
         kernel[context.shape[1], context.shape[0]](
-            context, grid, self.packed, self.low, self.packed.shape[1], *reading.bits, reading.factor,
-            grid if reading.sizes is None else reading.sizes,
+            context, grid, self.packed, self.low, self.packed.shape[1], *bits, factor,
+            grid if sizes is None else sizes,
             1 / math.sqrt(self.width // self.heads), *grid.shape[1:4], *rest,
             E=self.width, F=self.hidden, D=self.decision, HEADS=self.heads, LENGTH=self.length,
             ROWS=max(16, triton.next_power_of_2(self.heads * self.length)),
             VECTORS=max(16, triton.next_power_of_2(self.length)),
-            TILE=tile, ENTRIES=entries(reading.sizes), PRECISION=precision,
+            TILE=tile, ENTRIES=entries(sizes), PRECISION=precision,
             num_warps=_IN_FP32 if in_fp32 else max(_WARPS, tile // _CELLS_A_WARP), num_stages=1,
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One of them: its number, which cells and samples there are (see `cells`), and its dropout."""
-
-    n: int
-    sizes: Tensor | None
-    bits: Sequence[Tensor]
-    factor: float
 
 
 class Ledger(Function):
@@ -184,7 +171,7 @@ class KernelContext(Function):
         share = lines[: len(lines) // readings.steps], sums[:, 0]
         readings.launch(
             read_context_back, context, grid, reading, found, by_out, by_halting, by_context, by_grid, *share,
-            readings.total, reading.n, readings.steps, readings.problems, readings.slots,
+            readings.total, reading[0], readings.steps, readings.problems, readings.slots,
         )  # fmt: skip
         return by_context, by_grid, None, None, lines, sums
 

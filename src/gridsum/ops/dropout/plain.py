@@ -6,14 +6,14 @@ its own size or inside a larger one, alone or in a fleet, with all problems or w
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from gridsum.config.paper import ModelConfig
 from gridsum.data.streams import Stream, lane_index, lane_threshold
-from gridsum.ops.forms import form
+from gridsum.ops.forms import form, once
 from gridsum.ops.grids import GridSize
 
 # Sites of one step: the three layers of FFN_3, and with the two of FFN_ctx.
@@ -21,25 +21,12 @@ _STEP_SITES, _SITES = 3, 5
 
 
 @dataclass(frozen=True)
-class NumberedCells:
-    """Cells by their numbers on the largest grid of a batch."""
-
-    numbers: Tensor
-    """int64, of any shape."""
-    _lanes: dict[int, Tensor] = field(default_factory=dict)
-
-    def lanes(self, features: int) -> Tensor:
-        if features not in self._lanes:
-            self._lanes[features] = lane_index(self.numbers, features)
-        return self._lanes[features]
-
-
-@dataclass(frozen=True)
 class Dropout:
     """Which features are dropped at one site: x is [R, *cells, F]."""
 
     stream: Stream
-    cells: NumberedCells
+    cells: Tensor
+    """Their numbers on the largest grid of a batch: int64, of any shape."""
     probability: float
 
     @property
@@ -55,24 +42,34 @@ class Dropout:
         if form() == "triton" and x.shape[-1] % 8 == 0:
             bits = self.bits(x.shape[-1])[..., None] >> torch.arange(8, dtype=torch.uint8, device=x.device)
             return (bits & 1).flatten(-2).to(x.dtype)
-        lanes = self.stream.lanes(self.cells.lanes(x.shape[-1]))
+        lanes = self.stream.lanes(once((self.cells, x.shape[-1]), lambda: lane_index(self.cells, x.shape[-1])))
         return (lanes >= lane_threshold(self.probability)).view(x.shape).to(x.dtype)
 
     def bits(self, features: int) -> Tensor:
         """The same by a kernel, eight features in a byte: uint8 [R, *cells, F / 8]."""
         from gridsum.ops.dropout.triton import keep_bits
 
-        return keep_bits(self.stream.key, self.cells.numbers, features, lane_threshold(self.probability))
+        return keep_bits(self.stream.key, self.cells, features, lane_threshold(self.probability))
+
+
+def bits_at(drops: Sequence[Dropout] | None, features: Sequence[int]) -> tuple[tuple[Tensor, ...], float]:
+    """What is kept at some sites, of so many features each, and times what; without dropout nothing, times 1."""
+    if not drops:
+        return (), 1.0
+    return tuple(drop.bits(size) for drop, size in zip(drops, features, strict=True)), drops[0].factor
 
 
 @dataclass(frozen=True)
 class Dropouts:
-    """The dropout of every site of every step of one rollout; step n makes G_n, reading n is of G_n."""
+    """The dropout of every site of every step of one rollout; step n makes G_n, reading n is of G_n.
+
+    `grid`, `contexts` and `readings` are the numbers of their cells.
+    """
 
     streams: list[Stream]
-    grid: NumberedCells
-    contexts: NumberedCells
-    readings: NumberedCells
+    grid: Tensor
+    contexts: Tensor
+    readings: Tensor
     probability: float
 
     @classmethod
@@ -90,13 +87,13 @@ class Dropouts:
         most = max(config.max_steps, config.fixed_steps)
         return cls(
             stream.children((most + 1) * _SITES + 1),
-            NumberedCells(numbers(problems, height, width)[:, : size.height, width - size.width :]),
-            NumberedCells(numbers(problems, config.context_length)),
-            NumberedCells(numbers(steps + 1, problems, width)[..., width - size.width :]),
+            numbers(problems, height, width)[:, : size.height, width - size.width :],
+            numbers(problems, config.context_length),
+            numbers(steps + 1, problems, width)[..., width - size.width :],
             config.dropout,
         )
 
-    def _at(self, step: int, sites: range, cells: NumberedCells) -> list[Dropout]:
+    def _at(self, step: int, sites: range, cells: Tensor) -> list[Dropout]:
         return [Dropout(self.streams[step * _SITES + site], cells, self.probability) for site in sites]
 
     def step(self, n: int) -> Sequence[Dropout]:
@@ -107,10 +104,8 @@ class Dropouts:
 
     def of_problems(self, problems: Tensor, rows: int | None = None) -> "Dropouts":
         """For some of the problems, and of their grids for so many rows alone; the readings stay those of all."""
-        grid, contexts = NumberedCells(self.grid.numbers[problems, :rows]), self.contexts.numbers[problems]
-        return replace(self, grid=grid, contexts=NumberedCells(contexts))
+        return replace(self, grid=self.grid[problems, :rows], contexts=self.contexts[problems])
 
     def output(self, first: int, count: int) -> Dropout:
         """Of `count` readings from the first on, all at once."""
-        readings = NumberedCells(self.readings.numbers[first : first + count])
-        return Dropout(self.streams[-1], readings, self.probability)
+        return Dropout(self.streams[-1], self.readings[first : first + count], self.probability)

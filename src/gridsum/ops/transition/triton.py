@@ -260,7 +260,7 @@ class KernelTransition(Function):
         low: Tensor,
         hidden: int,
         sizes: Tensor | None,
-        bits: tuple[Tensor, ...] | None,
+        bits: tuple[Tensor, ...],
         factor: float,
         top: tuple[Tensor],
         last: bool,
@@ -269,13 +269,13 @@ class KernelTransition(Function):
         if last and sizes is not None:  # as if the top rows were the grids
             sizes = torch.cat((torch.ones_like(sizes[:, :1]), sizes[:, 1:]), 1)
         out, qkv = torch.empty_like(grid), None if last else low.new_empty(*grid.shape[:-1], 3 * grid.shape[-1])
-        call = _Call((grid, attended, packed, low), hidden, sizes, bits or (), factor)
+        call = _Call((grid, attended, packed, low), hidden, sizes, bits, factor)
         saves = any(ctx.needs_input_grad)
         saved = [call.lines(size) for size in (hidden, hidden, call.features)] if saves else [low, low, low]
         written = (out, low if qkv is None else qkv, *top, *saved)
         call.launch(_forward, _FORWARD, (0, 1, 2), written, SAVES=saves, PROJECTS=not last)
         ways = [nothing(way.shape, way) for way in (by_matrices, by_norms)]
-        ctx.save_for_backward(grid, attended, *ways, packed, low, sizes, out, *saved, *(bits or ()))
+        ctx.save_for_backward(grid, attended, *ways, packed, low, sizes, out, *saved, *bits)
         ctx.arguments = (hidden, factor, last)
         ctx.set_materialize_grads(False)
         return out, qkv, out.view(out.shape), *top, *ways
