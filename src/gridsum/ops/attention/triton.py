@@ -178,7 +178,7 @@ class KernelAttention(Function):
         ctx.save_for_backward(qkv, way, encodings, out, lse, sizes)
         ctx.heads = heads
         ctx.set_materialize_grads(False)
-        _launch(_forward, _FORWARD | {"SAVES": saves}, (qkv, encodings, out, lse), heads, sizes, ())
+        _launch(_forward, _FORWARD | {"SAVES": saves}, (qkv, encodings, out, lse), heads, sizes)
         return out, way
 
     @staticmethod
@@ -189,7 +189,7 @@ class KernelAttention(Function):
             return None, by_encodings, None, None, None
         by_qkv, by_encodings = torch.empty_like(qkv), summands(by_encodings, way)
         results = (by_out.contiguous(), by_qkv, by_encodings)
-        _launch(_backward, _BACKWARD, (qkv, encodings, out, lse), ctx.heads, sizes, results)
+        _launch(_backward, _BACKWARD, (qkv, encodings, out, lse), ctx.heads, sizes, *results)
         return by_qkv, by_encodings, None, None, None
 
 
@@ -211,12 +211,7 @@ def packed_encodings(query: Tensor | None, relative: Tensor, cells: int) -> Para
 
 
 def _launch(
-    kernel: Any,
-    options: dict[str, int],
-    given: tuple[Tensor, ...],
-    heads: int,
-    sizes: Tensor | None,
-    results: tuple[Tensor, ...],
+    kernel: Any, options: dict[str, int], given: tuple[Tensor, ...], heads: int, sizes: Tensor | None, *results: Tensor
 ) -> None:
     runs, problems, height, width, features = given[2].shape
     assert sizes is None or problems * height * width < MOST_CELLS, "more cells than the kernels count"

@@ -269,11 +269,11 @@ class KernelTransition(Function):
         if last and sizes is not None:  # as if the top rows were the grids
             sizes = torch.cat((torch.ones_like(sizes[:, :1]), sizes[:, 1:]), 1)
         out, qkv = torch.empty_like(grid), None if last else low.new_empty(*grid.shape[:-1], 3 * grid.shape[-1])
-        call = _Call((grid, attended, packed, low), hidden, sizes, bits, factor)
-        saves = any(ctx.needs_input_grad)
-        saved = [call.lines(size) for size in (hidden, hidden, call.features)] if saves else [low, low, low]
+        call, saves = ((grid, attended, packed, low), hidden, sizes, factor), any(ctx.needs_input_grad)
+        bits = bits or (grid, grid, grid)  # a kernel that is told to look away is still given something to point at
+        saved = _lines(grid, low, hidden, hidden, grid.shape[-1]) if saves else [low, low, low]
         written = (out, low if qkv is None else qkv, *top, *saved)
-        call.launch(_forward, _FORWARD, (0, 1, 2), written, SAVES=saves, PROJECTS=not last)
+        _launch(_forward, _FORWARD, call, bits, *written, SAVES=saves, PROJECTS=not last)
         ways = [nothing(way.shape, way) for way in (by_matrices, by_norms)]
         ctx.save_for_backward(grid, attended, *ways, packed, low, sizes, out, *saved, *bits)
         ctx.arguments = (hidden, factor, last)
@@ -286,18 +286,16 @@ class KernelTransition(Function):
         bits = ctx.saved_tensors[11:]
         by_matrices, by_norms = (summands(*pair) for pair in zip(gradients[4:], ways, strict=True))
         hidden, factor, last = ctx.arguments
-        call = _Call((grid, attended, packed, low), hidden, sizes, bits, factor)
-        x0, x1, x2, by1, by2, by3 = (
-            call.lines(size) for size in (call.features, hidden, hidden, hidden, hidden, call.features)
-        )
+        features, call = grid.shape[-1], ((grid, attended, packed, low), hidden, sizes, factor)
+        x0, x1, x2, by1, by2, by3 = _lines(grid, low, features, hidden, hidden, hidden, hidden, features)
         new = torch.zeros_like if last else torch.empty_like
         by_sum, by_attended = new(grid), new(attended)
         come = [grid if gradient is None else gradient.contiguous() for gradient in gradients[:4]]
         told = {name: gradient is not None for name, gradient in zip(_READERS, gradients, strict=False)}
         written = (second, result, by_sum, x2, by2, by3, by_norms)
-        call.launch(_back_to_second, _TO_SECOND, (2,), (*come, *written), **told)
+        _launch(_back_to_second, _TO_SECOND, call, bits[2:], *come, *written, **told)
         written = (first, by2, by_sum, by_attended, x0, x1, by1, by_norms)
-        call.launch(_back_to_input, _TO_INPUT, (0, 1), written)
+        _launch(_back_to_input, _TO_INPUT, call, bits[:2], *written)
         layers = ((x0, by1), (x1, by2), (x2, by3))
         add_products_of_a_step(layers, out, come[1] if told["QKV"] else None, sizes, by_matrices)
         return by_sum, by_attended, by_matrices, by_norms, *[None] * 8
@@ -335,34 +333,25 @@ def _options(tuned: dict[str, int], kind: torch.dtype) -> dict[str, int]:
     return _IN_FP32 if kind == torch.float32 else tuned
 
 
-class _Call:
-    """What all kernels of one call are told."""
+def _lines(grid: Tensor, like: Tensor, *features: int) -> list[Tensor]:
+    """Room for so many features of every cell, one line after the other."""
+    return [like.new_empty(len(grid), math.prod(grid.shape[1:4]), size) for size in features]
 
-    def __init__(
-        self, given: Sequence[Tensor], hidden: int, sizes: Tensor | None, bits: Sequence[Tensor], factor: float
-    ) -> None:
-        """`given` are grid, attended, packed and low, as `KernelTransition` has them."""
-        self.given, self.hidden, self.sizes, self.bits, self.factor = given, hidden, sizes, bits, factor
-        self.runs, *self.shape, self.features = given[0].shape
-        self.cells = math.prod(self.shape)
-        assert self.runs * self.cells * hidden < 2**31, "the kernels' offsets are 32-bit"
-        assert self.cells < MOST_CELLS, "more cells than the kernels count"
 
-    def lines(self, features: int) -> Tensor:
-        return self.given[3].new_empty(self.runs, self.cells, features)
+def _launch(
+    kernel: Any, tuned: dict[str, int], call: tuple[Any, ...], bits: Sequence[Tensor], *rest: Tensor, **told: bool
+) -> None:
+    """`kernel`, with the dropout of the sites that it is at, and the tensors that it alone has.
 
-    def launch(
-        self, kernel: Any, tuned: dict[str, int], sites: tuple[int, ...], rest: Sequence[Tensor | int], **told: bool
-    ) -> None:
-        """`kernel` with the dropout of the sites that it is at, and the tensors that it alone has."""
-        grid, _, packed, low = self.given
-        options = _options(tuned, low.dtype)
-        options = options | {"BLOCK": min(self.hidden, options["BLOCK"])}
-        # A kernel that is told to look away is still given something to point at.
-        bits = [self.bits[site] if self.bits else grid for site in sites]
-        kernel[triton.cdiv(self.cells, options["TILE"]), self.runs](
-            *self.given, packed.shape[1], *bits, self.factor, grid if self.sizes is None else self.sizes,
-            *self.shape, *rest,
-            E=self.features, F=self.hidden, ENTRIES=entries(self.sizes), DROPOUT=bool(self.bits),
-            **told, **options,
-        )  # fmt: skip
+    All kernels of a `call` have the same grid, attended, packed and low, hidden features, sizes and factor.
+    """
+    (grid, _, packed, low), hidden, sizes, factor = call
+    runs, *shape, features = grid.shape
+    cells, options = math.prod(shape), _options(tuned, low.dtype)
+    assert runs * cells * hidden < 2**31, "the kernels' offsets are 32-bit"
+    assert cells < MOST_CELLS, "more cells than the kernels count"
+    kernel[triton.cdiv(cells, options["TILE"]), runs](
+        *call[0], packed.shape[1], *bits, factor, grid if sizes is None else sizes, *shape, *rest,
+        E=features, F=hidden, ENTRIES=entries(sizes), DROPOUT=factor != 1,
+        **told, **options | {"BLOCK": min(hidden, options["BLOCK"])},
+    )  # fmt: skip
