@@ -81,7 +81,7 @@ class Batch:
 
 
 Drawn = tuple[Tensor, Tensor]
-"""The lengths [R,B,N] of terms, and their digits [R,B,N,D], which begin with the units."""
+"""How many digits [R,B,N] each term has, and these [R,B,N,D], which begin with the units."""
 Change = Callable[[Drawn, Stream, int], Drawn]
 """What is made of them, by the stream and the base."""
 
@@ -111,30 +111,16 @@ def sample(
         three = stream.fold(5).integers(0, highest, problems, 3)
         chosen = three.gather(-1, digits.flatten(2) % 3).view_as(digits)
         digits = torch.where(few[..., None, None], chosen, digits)
-    several = len(task.alphabet.signs) - 1
     if change is not None:
-        (lengths, digits), several = change((lengths, digits), stream, highest + 1), 0
-    signs = stream.fold(6).integers(0, several, problems, terms_max) if several else None
-    return lay_out(space, terms, lengths, digits, task, signs)
+        lengths, digits = change((lengths, digits), stream, highest + 1)
 
-
-def lay_out(
-    space: Space, terms: Tensor, lengths: Tensor, digits: Tensor, task: Task = _DEFAULT, signs: Tensor | None = None
-) -> Batch:
-    """Problems within `space` as input and result.
-
-    `terms` [R,B] is their number, `lengths` [R,B,N] how many digits each has, and `digits` [R,B,N,D] begins with the
-    units; what lies beyond a number or a length is left out. `signs` [R,B,N] is the number of the sign before each
-    term, the first sign where nothing is said.
-    """
-    runs, problems, terms_max, digits_max = digits.shape
-    symbols_max = space.symbols
-    device = digits.device
-    term = torch.arange(terms_max, device=device)
-    place = torch.arange(digits_max, device=device)
-    used = term < terms[..., None]
-    signs = torch.zeros_like(lengths) if signs is None else torch.where(term > 0, signs, 0)
-    several = (signs,) if len(task.alphabet.signs) > 1 else ()
+    # What lies beyond the number of terms, or the length of one, is left out.
+    term, place = (torch.arange(count, device=digits.device) for count in (terms_max, digits_max))
+    used, signs, signed = term < terms[..., None], torch.zeros_like(lengths), len(task.alphabet.signs) > 1
+    if signed and change is None:  # the number of the sign before each term but the first
+        drawn = stream.fold(6).integers(0, len(task.alphabet.signs) - 1, problems, terms_max)
+        signs = torch.where(term > 0, drawn, 0)
+    several = (signs,) if signed else ()
     lengths, digits = task.arrange(torch.where(used, lengths, 0), digits, *several)
     written = used[..., None] & (place < lengths[..., None])
 
@@ -143,13 +129,14 @@ def lay_out(
     following = task.alphabet.sign_symbol + signs.roll(-1, -1)
     sign = torch.where(term == terms[..., None] - 1, task.alphabet.equals_symbol, following)
     # What is not written goes to one position past the end, which is cut off.
-    digits_at = torch.where(written, signs_at[..., None] - 1 - place, symbols_max)
-    symbols = torch.full((runs, problems, symbols_max + 1), PAD, dtype=torch.int64, device=device)
+    end = space.symbols
+    digits_at = torch.where(written, signs_at[..., None] - 1 - place, end)
+    symbols = digits.new_full((*terms.shape, end + 1), PAD)
     symbols = symbols.scatter(-1, digits_at.flatten(2), (digits + FIRST_DIGIT).flatten(2))
-    symbols = symbols.scatter(-1, torch.where(used, signs_at, symbols_max), sign)
+    symbols = symbols.scatter(-1, torch.where(used, signs_at, end), sign)
 
     result = task.result(torch.where(written, digits, task.unwritten), space.columns_of(task), *several)
-    return Batch(symbols[..., :symbols_max], leading_blanks(torch.stack(result[::-1], -1)), task)
+    return Batch(symbols[..., :end], leading_blanks(torch.stack(result[::-1], -1)), task)
 
 
 def leading_blanks(digits: Tensor) -> Tensor:

@@ -3,8 +3,6 @@
 `Whole` is the definition, `gridsum.model.rule` on grids that all runs share. `Packed` holds the cells inside each grid
 in one line, one after the other, and finds neighbours by their numbers: on a CPU nothing is computed that a mask would
 throw away.
-
-Shapes: R runs, B problems, H rows, W columns, E features, m bits, K neighbours, n cells in a line.
 """
 
 import torch

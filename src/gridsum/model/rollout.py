@@ -1,7 +1,7 @@
 """The paper's network, and its rollout: symbols are placed, then step follows step."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -115,7 +115,8 @@ class Rollout:
         step, drops = self.network.step, self.drops and self.drops.of_problems(last, 1)
         grid = self.grid[:, last][:, :, : step.attention.kernel // 2 + 1]
         attended = step.attention(grid)[:, :, :1]
-        rows = step.transition(grid[:, :, :1], attended, self.size.top, drops.step(n) if drops else None).squeeze(2)
+        size = replace(self.size, height=1)
+        rows = step.transition(grid[:, :, :1], attended, size, drops.step(n) if drops else None).squeeze(2)
         self.last_rows = torch.zeros_like(self.last_rows).index_copy(1, self.present[last], rows)
         self.select(~last)
 

@@ -3,6 +3,4 @@
 Each operation stands in a file or folder of its own: its plain definition, which is the paper's equation, and beside it
 the form that is fast on a CPU and the one of Triton kernels. One function picks among them (`gridsum.ops.forms`), and
 the tests hold every fast form against the plain one.
-
-Shapes have one legend: R runs, B problems, S symbols, H rows, W columns, E features, h heads, C vectors of the context.
 """

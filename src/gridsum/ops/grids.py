@@ -37,12 +37,6 @@ class GridSize:
         right = torch.arange(self.width - 1, -1, -1, device=self.own.device) < self.own[:, 1:]
         return below[:, :, None] & right[:, None, :]
 
-    @cached_property
-    def top(self) -> "GridSize":
-        """Of the top rows alone."""
-        own = self.own
-        return GridSize(1, self.width, None if own is None else torch.cat((torch.ones_like(own[:, :1]), own[:, 1:]), 1))
-
 
 def only_inside(size: GridSize | None, grid: Tensor) -> Tensor:
     """The grid, zero outside each run's own part.
