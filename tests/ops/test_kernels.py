@@ -169,7 +169,7 @@ def test_local_attention(width, heads, kernel, shape, kind):
     relative = random(2, kernel, kernel, width, seed=2)
     plain = definition.attend(only(size, qkv), query, relative, heads)
     encodings = packed_encodings(query, relative, 3 * math.prod(shape))
-    fast, _ = KernelAttention.apply(qkv, *encodings.ways, encodings.packed, heads, size.sizes)
+    fast, _ = KernelAttention.apply(qkv, *encodings, heads, size.sizes)
     assert_same(plain, fast, (qkv, query, relative), size)
     assert_zero_for_those_who_left(size, torch.autograd.grad(only(size, fast).sum(), qkv)[0])
 
@@ -283,9 +283,8 @@ def test_transition(shape, features, hidden, kind, dropout):
     bits, factor = bits_at(drops, (features, hidden, hidden))
     matrix = random(2, features, 3 * features, seed=2)
     with torch.autocast("cuda", low, enabled=low != torch.float32):
-        parameters = packed_transition(module, matrix, 3 * math.prod(shape))
-    packed = (parameters.packed, parameters.low)
-    given_all = (grid, attended, *parameters.ways, *packed, hidden, size.sizes, bits, factor)
+        ways, parameters = packed_transition(module, matrix, 3 * math.prod(shape))
+    given_all = (grid, attended, *ways, *parameters, hidden, size.sizes, bits, factor)
     *readers, _, _ = KernelTransition.apply(*given_all, (torch.zeros_like(grid[:, :, 0]),), False)
     plain = module(grid, attended, size.size, drops)
     inputs = (*given, *module.parameters())

@@ -15,7 +15,6 @@ from gridsum.ops.context.triton import KernelContext, Readings, fits_context
 from gridsum.ops.dropout.plain import bits_at
 from gridsum.ops.grids import linear, only_inside
 from gridsum.ops.kernels.cells import everyone, leave
-from gridsum.ops.kernels.gathering import Parameters
 from gridsum.ops.transition.triton import KernelTransition, fits_transition, packed_transition
 
 
@@ -35,16 +34,16 @@ class KernelRollout(Rollout):
         # Solving may have more cells than the kernels' 32-bit offsets reach. And who reads the grid must be a kernel:
         # cells that are not computed have no meaning.
         reads = context is None or self.readings is not None
-        self.transition: Parameters | None = None
+        self.parameters: tuple[Tensor, Tensor] | None = None
         if start.epsilon is not None and reads and fits_transition(step.transition):
             cells = self.problems * start.size.height * start.size.width
             self.matrix = block_matrix(step.attention.projection)
-            self.encodings = packed_encodings(step.attention.query, step.attention.relative, cells)
-            self.transition = packed_transition(step.transition, self.matrix, cells)
+            self.way, self.encodings = packed_encodings(step.attention.query, step.attention.relative, cells)
+            self.ways, self.parameters = packed_transition(step.transition, self.matrix, cells)
             # Zeros outside a run's own grid, and for samples that have left.
             self.tops = self.top.new_zeros(self.steps, *self.top.shape)
         # Without asking, samples are left out by a list that the kernels read.
-        self.lists = start.exactly and self.transition is not None and self.sizes is not None
+        self.lists = start.exactly and self.parameters is not None and self.sizes is not None
         if self.lists:
             assert self.sizes is not None
             # A list from the beginning: a kernel is compiled for each form of `sizes`.
@@ -63,20 +62,18 @@ class KernelRollout(Rollout):
         return row, self.halting
 
     def take(self, n: int) -> None:
-        if self.transition is None:
+        if self.parameters is None:
             super().take(n)
             return
         attention, projected = self.network.step.attention, self.projected
         if projected is None:  # by torch, which sums over all cells to get the gradient of the matrix
             projected = only_inside(self.size, linear(self.grid, self.matrix))
-        attended, *self.encodings.ways = KernelAttention.apply(
-            projected, *self.encodings.ways, self.encodings.packed, attention.heads, self.sizes
-        )
+        attended, self.way = KernelAttention.apply(projected, self.way, self.encodings, attention.heads, self.sizes)
         width, hidden = self.network.step.transition.feed_forward.layers[0].weight.shape[1:]
         bits, factor = bits_at(self.drops and self.drops.step(n), (width, hidden, hidden))
-        given = (self.grid, attended, *self.transition.ways, self.transition.packed, self.transition.low)
-        self.grid, self.projected, self.seen, self.top, *self.transition.ways = KernelTransition.apply(
-            *given, hidden, self.sizes, bits, factor, (self.tops[n - 1],), n == self.steps
+        given = (self.grid, attended, *self.ways, *self.parameters, hidden)
+        self.grid, self.projected, self.seen, self.top, *self.ways = KernelTransition.apply(
+            *given, self.sizes, bits, factor, (self.tops[n - 1],), n == self.steps
         )
 
     def decide(self, n: int) -> Tensor:

@@ -26,7 +26,7 @@ from gridsum.config.fields import fields_of, to_json
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import find, read_config
 from gridsum.io import sealed
-from gridsum.io.disk import append_lines, clear_temporaries, read_objects, sync, write_atomically
+from gridsum.io.disk import append_lines, read_objects, sync, write_atomically
 from gridsum.model.store import WEIGHTS
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -83,12 +83,6 @@ def check_free(folder: Path) -> None:
         raise FolderError(
             f"{folder} holds trained runs, but no {_CONFIG}; put that back from a copy, or choose another folder"
         )
-
-
-def clear_leftovers(folder: Path) -> None:
-    """Remove what a process that was killed while it wrote has left."""
-    for place in (folder, *folder.glob("seed-*")):
-        clear_temporaries(place)
 
 
 def create(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None = None) -> None:

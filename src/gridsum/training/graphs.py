@@ -1,5 +1,9 @@
 """Training on a GPU: gradients and updates as CUDA graphs, so that thousands of operations are one launch."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import torch
 
 from gridsum.config.paper import Config
@@ -80,8 +84,6 @@ class GraphGradients(EagerGradients):
         """The graph, made the first time, and where it leaves what it computes."""
         if (group, length) in self.captured:
             return self.captured[group, length]
-        from gridsum.ops.kernels.compiling import compile_kernels
-
         torch.cuda.synchronize()
         lane, pool = self.lanes[group]
         if not any(other == group for other, _ in self.captured):
@@ -93,3 +95,28 @@ class GraphGradients(EagerGradients):
         with torch.cuda.graph(graph, pool=pool, stream=lane):
             self.captured[group, length] = graph, self._compute(group, length)
         return self.captured[group, length]
+
+
+def compile_kernels(work: Callable[[], Any]) -> None:
+    """Compile all kernels that `work` launches, side by side: one after the other, they take half a minute.
+
+    It is called once without them: Triton asks its hook before it compiles, and launches nothing where the hook says
+    that it has seen to it. What `work` returns then has no meaning.
+    """
+    from triton import knobs
+
+    runtime: Any = knobs.runtime
+    wanted: dict[str, Any] = {}
+
+    def note(*, fn: Any, compile: dict[str, Any], **_: Any) -> bool:
+        wanted[compile["specialization_data"]] = fn.jit_function
+        return True
+
+    before, runtime.jit_cache_hook = runtime.jit_cache_hook, note
+    try:
+        work()
+    finally:
+        runtime.jit_cache_hook = before
+    device = torch.cuda.current_device()
+    with ThreadPoolExecutor(initializer=torch.cuda.set_device, initargs=(device,)) as pool:
+        list(pool.map(lambda named: named[1].preload(named[0]), wanted.items()))

@@ -17,7 +17,7 @@ from gridsum.config.paper import ConfigError
 from gridsum.config.registry import Trainable, find
 from gridsum.data.problems import Batch, sample
 from gridsum.data.streams import Stream
-from gridsum.io.disk import locked
+from gridsum.io.disk import clear_temporaries, locked
 from gridsum.io.progress import SILENT, Progress
 from gridsum.model.inference import UnsoundError
 from gridsum.model.store import WEIGHTS, Model, load_runs, save_run
@@ -110,7 +110,8 @@ def _prepare(fleet: "Fleet", folder: Path, resume: bool, start: Model | None, wa
     """Begin a folder, or take up what it holds."""
     if not resume:
         folders.check_free(folder)
-    folders.clear_leftovers(folder)
+    for place in (folder, *folder.glob("seed-*")):
+        clear_temporaries(place)
     if resume:
         fleet.take_up(folders.take_up(folder, fleet.seeds, fleet.state()))
         if fleet.epoch:

@@ -16,7 +16,7 @@ from torch.autograd import Function
 
 from gridsum.ops.grids import side_by_side
 from gridsum.ops.kernels.cells import MOST_CELLS, cell_of, entries, own_grid, place_of
-from gridsum.ops.kernels.gathering import Gathered, Parameters, nothing, summands
+from gridsum.ops.kernels.gathering import Gathered, nothing, summands
 from gridsum.ops.kernels.layers import add_to
 
 # Cells and warps of a program, as measured on an H200. Neighbours are taken one at a time going backward: all at once
@@ -195,19 +195,17 @@ class KernelAttention(Function):
 
 def kernel_attention(qkv: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
     """`plain.attend` of every cell, by itself."""
-    encodings = packed_encodings(query, relative, math.prod(qkv.shape[1:4]))
-    return KernelAttention.apply(qkv, *encodings.ways, encodings.packed, heads)[0]
+    return KernelAttention.apply(qkv, *packed_encodings(query, relative, math.prod(qkv.shape[1:4])), heads)[0]
 
 
-def packed_encodings(query: Tensor | None, relative: Tensor, cells: int) -> Parameters:
-    """r's rows and s, as the kernels take them, for grids of so many cells a run.
+def packed_encodings(query: Tensor | None, relative: Tensor, cells: int) -> tuple[Tensor, Tensor]:
+    """For grids of so many cells a run, the way of the gradient of r's rows and s, and these as the kernels take them.
 
     Each program adds up their gradient at a place of its own.
     """
     query = relative.new_zeros(relative[:, 0, 0].shape) if query is None else query
     packed = side_by_side([relative, query])
-    way = Gathered.apply(packed, triton.cdiv(cells, _BACKWARD["TILE"]))
-    return Parameters(packed.detach(), packed.detach(), [way])
+    return Gathered.apply(packed, triton.cdiv(cells, _BACKWARD["TILE"])), packed.detach()
 
 
 def _launch(

@@ -5,23 +5,11 @@ from step to step: the last step of a rollout makes them, each adds onto them an
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
-
-
-@dataclass
-class Parameters:
-    """Of all runs, and the ways on which their gradients are gathered from the steps of a rollout."""
-
-    packed: Tensor
-    """[R,P]."""
-    low: Tensor
-    """The same in the precision of the products."""
-    ways: list[Tensor]
 
 
 class Gathered(Function):

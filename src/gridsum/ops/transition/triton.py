@@ -19,7 +19,7 @@ from torch.autograd import Function
 
 from gridsum.ops.grids import side_by_side
 from gridsum.ops.kernels.cells import MOST_CELLS, cell_of, entries, own_grid, sample_of
-from gridsum.ops.kernels.gathering import Gathered, Parameters, nothing, summands
+from gridsum.ops.kernels.gathering import Gathered, nothing, summands
 from gridsum.ops.kernels.layers import add_to, fits, keep_factor, normalise, reduced_kind, sigmoid, through_norm
 from gridsum.ops.transition.products import SHARES, add_products_of_a_step
 
@@ -311,8 +311,9 @@ def fits_transition(step: Any) -> bool:
     )
 
 
-def packed_transition(step: Any, matrix: Tensor, cells: int) -> Parameters:
-    """A `Transition`'s parameters, a row a run, as the kernels take them, for grids of so many cells.
+def packed_transition(step: Any, matrix: Tensor, cells: int) -> tuple[list[Tensor], tuple[Tensor, Tensor]]:
+    """For grids of so many cells, the ways of the gradients of a `Transition`'s parameters; and these as the kernels
+    take them, a row a run, and in the precision of the products.
 
     They are the layers of FFN_3, each its weights and its bias; the projections' `matrix` for the next step's
     attention; the weight and bias of either norm.
@@ -326,7 +327,7 @@ def packed_transition(step: Any, matrix: Tensor, cells: int) -> Parameters:
     programs = max(triton.cdiv(cells, _options(tuned, reduced)["TILE"]) for tuned in (_TO_SECOND, _TO_INPUT))
     ways = [Gathered.apply(matrices, SHARES), Gathered.apply(scales, programs)]
     packed = torch.cat((matrices, scales), 1).detach()
-    return Parameters(packed, packed.to(reduced), ways)
+    return ways, (packed, packed.to(reduced))
 
 
 def _options(tuned: dict[str, int], kind: torch.dtype) -> dict[str, int]:
