@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gridsum.config.paper import ConfigError
 from gridsum.data.answers import HALTING_RULES, HaltingRule
-from gridsum.model.rollout import WORTH_LEAVING, Moment, Network, Start, form_of, unroll
+from gridsum.model.rollout import Moment, Network, Start, form_of, unroll
 from gridsum.ops.grids import GridSize
 
 Watch = Callable[[Moment], None]
@@ -67,40 +67,29 @@ def infer(
     survival = torch.ones_like(running, dtype=torch.float32)
     steps = torch.full_like(running, cap, dtype=torch.int64)
     predicted = torch.zeros(*symbols.shape[:2], size.width, dtype=torch.int64, device=symbols.device)
-    present = torch.arange(symbols.shape[1], device=symbols.device)
-
-    def going() -> Tensor | None:
-        nonlocal present
-        left = running[:, present].any(0)
-        if int(left.sum()) > len(present) * WORTH_LEAVING:
-            return None
-        present = present[left]
-        return left
-
     seen = watch is not None or chosen == "plain"
     start = Start(network, symbols, size, cap, hard, form=chosen)
-    for moment in unroll(start, None if seen else going):
+    for moment in unroll(start, None if seen else lambda: running.any(0)):
         n, _, top, halting = moment
         if watch is not None:
             watch(moment)
-        still = running[:, present]
         if n == cap:
-            halt = still
+            halt = running
         elif halting is None:
             continue
         elif rule == "sampled":
             assert draws is not None, "sampled halting needs its draws"
-            halt = still & (draws[:, present, n] < halting)
+            halt = running & (draws[..., n] < halting)
         else:
-            survival[:, present] *= 1 - halting
-            halt = still & (survival[:, present] <= 0.5)
+            survival = survival * (1 - halting)
+            halt = running & (survival <= 0.5)
         if bool(halt.any()):
             logits = network.read(top)
             if not bool(logits.isfinite().all()):
                 raise UnsoundError(f"the network produced NaN after {n} steps; train it again")
-            predicted[:, present] = torch.where(halt[..., None], logits.argmax(-1), predicted[:, present])
-            steps[:, present] = torch.where(halt, n, steps[:, present])
-            running[:, present] = still & ~halt
+            predicted = torch.where(halt[..., None], logits.argmax(-1), predicted)
+            steps = torch.where(halt, n, steps)
+            running = running & ~halt
             if not bool(running.any()):
                 break
     return Outcome(predicted, steps, (steps == cap) & (rule != "fixed"))

@@ -86,17 +86,17 @@ class Rollout:
         """The top row of G_n [R,B,W,E], and λ_n [R,B]; None where the network does not decide when to halt."""
         if self.network.context is None:
             return self.top, None
-        if not self.truncates:
-            return self.top, self.decide(n)
-        assert self.epsilon is not None
         top, halting = self.last_rows, torch.ones_like(self.running)
         if len(self.present) == self.problems:
             top, halting = self.top, self.decide(n)
         elif len(self.present):
+            decided = self.decide(n)
             top = top.index_copy(1, self.present, self.top)
-            halting = halting.index_copy(1, self.present, self.decide(n))
-        self.done = not bool((self.running >= self.epsilon).any())  # what is not a number has ended, too
-        self.running = self.running * (1 - halting.detach())
+            halting = halting.to(decided).index_copy(1, self.present, decided)
+        if self.truncates:
+            assert self.epsilon is not None
+            self.done = not bool((self.running >= self.epsilon).any())  # what is not a number has ended, too
+            self.running = self.running * (1 - halting.detach())
         return top, halting
 
     def take(self, n: int) -> None:
@@ -149,15 +149,15 @@ class Moment(NamedTuple):
     """λ_n [R,B]; None where the network does not decide when to halt."""
 
 
-Going = Callable[[], Tensor | None]
-"""Is asked before each step which of the problems go on, bool [B]; None: all of them."""
+Going = Callable[[], Tensor]
+"""Is asked before each step which of the problems go on, bool [B]."""
 
 
 def unroll(start: Start, going: Going | None = None) -> Iterator[Moment]:
     """The moments n = 0 … `steps` of a rollout, one after the other. Whoever has seen enough stops asking for more.
 
-    Where samples are truncated, it ends when all of them are, unless `exactly` so many steps are to be taken. With
-    `going`, moments are of the problems that go on.
+    Where samples are truncated, it ends when all of them are, unless `exactly` so many steps are to be taken. What
+    problems put out that are not `going` on has no meaning.
     """
     chosen = start.form or form_of(start.network)
     if chosen == "triton":
@@ -168,8 +168,9 @@ def unroll(start: Start, going: Going | None = None) -> Iterator[Moment]:
         rollout = Rollout(start, chosen)
     for n in range(start.steps + 1):
         if n:
-            if going is not None and (problems := going()) is not None:
-                rollout.select(problems)
+            left = None if going is None else going()[rollout.present]
+            if left is not None and int(left.sum()) <= len(left) * WORTH_LEAVING:
+                rollout.select(left)
             rollout.take(n)
         top, halting = rollout.look(n)
         yield Moment(n, rollout.grid, top, halting)
