@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from gridsum.objective.paper import character_accuracy, class_weights
+from gridsum.objective.paper import character_accuracy, class_weights, cross_entropy
 from gridsum.tasks import PAD
 
 
@@ -32,16 +31,14 @@ class Cost:
 def cost(logits: Tensor, targets: Tensor, columns: Tensor, certain: int, pad_weight: float) -> Cost:
     """The cost of what is read in the top row after each recurrent step, logits [R,K,B,W,symbols].
 
-    Targets are [R,B,W]; `columns` [R,B,W] is 1 in those of each problem's grid. The last `certain`
-    problems of the batch were placed by the most probable actions.
+    Targets are [R,B,W]; `columns` [R,B,W] is 1 in those of each problem's grid. The last `certain` problems of the
+    batch were placed by the most probable actions.
     """
-    steps = logits.shape[1]
     weight = class_weights(targets, pad_weight) * columns
     halves = weight.unflatten(1, (2, -1)).sum((2, 3))
-    readings = F.cross_entropy(logits.movedim(-1, 1), targets[:, None].expand(-1, steps, -1, -1), reduction="none")
-    losses = (readings * weight[:, None]).unflatten(2, (2, -1)).sum((3, 4)) / halves[:, None]
-    number = torch.arange(1, steps + 1, device=losses.device)
-    loss = (losses.mean(2) * number).sum(1) / number.sum()
+    losses = cross_entropy(logits.transpose(0, 1), targets, weight).unflatten(2, (2, -1)).sum(3) / halves
+    number = torch.arange(1, len(losses) + 1, device=losses.device)
+    loss = (losses.mean(2) * number[:, None]).sum(0) / number.sum()
 
     predicted = logits[:, -1].detach().argmax(-1)
     inside = columns > 0
