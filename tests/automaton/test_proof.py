@@ -111,6 +111,57 @@ def test_a_rule_that_reads_otherwise_where_a_problem_rests_is_not_proved(name, o
         assert not prove(changed(table, {entry: other})).proved, entry
 
 
+def answers_from_any_start(table: RuleTable, problems: Iterable[Sequence[str]], chance: np.random.Generator) -> bool:
+    """Whether grids with any states at first come to rest, and read as the right answers."""
+    for terms in problems:
+        symbols = Run.of(table, terms).symbols
+        before, grid = None, chance.integers(0, table.outside, symbols.shape)
+        for _ in range(4 * symbols.size):
+            around = np.pad(grid, ((0, 1), (1, 1)), constant_values=table.outside)
+            before, grid = grid, table.steps[symbols, around[:-1, :-2], around[:-1, 2:], around[1:, 1:-1]]
+            if np.array_equal(before, grid):
+                break
+        reads = [table.outputs[state] for state in grid[0]]
+        wanted = [FIRST_DIGIT + table.task.alphabet.digits.index(digit) for digit in table.task.answer(terms)]
+        if not np.array_equal(before, grid) or reads != [PAD] * (len(reads) - len(wanted)) + wanted:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["subtract:base=2", "times:base=2", "max:base=2"])
+def test_what_is_proved_answers_from_any_start(name):
+    """With one entry changed. What the check leaves out because it never stands side by side must be just that."""
+    table, chance = construct(find(name)), np.random.default_rng(0)
+    drawn = sample(Space((1, 3), (1, 3)), 40, Stream.of_seeds([0]), task=table.task).expressions()
+    problems = [*map(table.task.parse, drawn)]
+    contexts = [(x, left, right, below) for x, left, right, below in at_rest(table, problems) if below != table.outside]
+    proved = 0
+    for _ in range(150):
+        entry = list(contexts[chance.integers(len(contexts))])
+        entry[chance.integers(1, 4)] = chance.integers(table.outside + 1)
+        altered = changed(table, {tuple(map(int, entry)): int(chance.integers(table.outside))})
+        if prove(altered).proved:
+            proved += 1
+            assert answers_from_any_start(altered, problems, chance), entry
+    assert 10 < proved < 140
+
+
+def test_nobody_reads_what_the_last_column_carries_to_the_right():
+    """In base 3, a 0 there may be the state of a 0 that is smaller than the number below."""
+    table = construct(find("max:base=3"))
+    means = {state.meaning: state.number for state in meaning_of(table).states}
+    last, smaller = means["digit 0, last column"], means["digit 0, carry <"]
+    steps = table.steps.copy()
+    ends = steps[:3, :, table.outside]
+    ends[ends == last] = smaller
+    assert (steps != table.steps).any()
+    other = dataclasses.replace(table, steps=steps)
+    assert prove(other).proved
+    assert answers_from_any_start(
+        other, [("0", "0"), ("0",), ("0", "0", "2"), ("100", "0", "21")], np.random.default_rng(0)
+    )
+
+
 @pytest.mark.parametrize("table", [RULE, column_addition_in_other_codes(3)], ids=["plain", "in other codes"])
 def test_column_addition_is_proved(table):
     proof = prove(table)

@@ -75,9 +75,9 @@ def meaning_of(table: RuleTable) -> Meaning:
     known = find_certificate(table)
     check = Check(table, known)
     sums: defaultdict[Case, set[Sum]] = defaultdict(set)
-    for place, kind, context, _, _ in check.cells():
-        if not place.first:
-            for state in set(check.after(context)):
+    for place, kind, context, _, _, end in check.cells():
+        if not (place.first or end):
+            for state in check.comes_to(kind, context):
                 found = Sum(check.reads[state] or 0, known.meaning_of[kind][state][1])
                 sums[context[0], place.below, place.carry].add(found)
     states = tuple(_state(check, known, number, pattern) for number, pattern in enumerate(table.states))
@@ -94,6 +94,8 @@ def _state(check: Check, known: Certificate, number: int, pattern: int) -> State
     carries = {means[number][1] for kind in TERM_KINDS if number in (means := known.meaning_of[kind])}
     carry = min(carries) if len(carries) == 1 else None
     told = "" if carry == row.nothing else f", carry {'?' if carry is None else row.name(carry)}"
+    if not carries and number in known.end:
+        return State(number, pattern, reads, None, f"digit {check.table.text(number)}, last column")
     if not carries:
         told = "empty row" if number in known.ground | known.corner else "on the way"
         return State(number, pattern, None, None, told)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from typing import NamedTuple
 
-from gridsum.automaton.rows import Cell, Meaning, Neighbour, Place, Rows, Shape, fits
+from gridsum.automaton.rows import Adding, Cell, Meaning, Neighbour, Place, Rows, Shape, fits
 from gridsum.automaton.table import RuleTable, usual_actions
 from gridsum.tasks import FIRST_DIGIT, PAD
 
@@ -30,9 +31,11 @@ class Certificate:
     """But for its last column."""
     corner: set[int]
     """In its last column."""
+    end: set[int] = field(default_factory=set)
+    """Mirrored, those in the last column of terms' rows: nobody reads their carry."""
 
     def __len__(self) -> int:
-        return sum(map(len, (*self.meaning_of.values(), self.ground, self.corner)))
+        return sum(map(len, (*self.meaning_of.values(), self.ground, self.corner, self.end)))
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,20 @@ Right = tuple[Cell, int, Meaning, list[int]]
 """A right neighbour: its kind, its state, what it means there, and all states that mean this there."""
 
 
+class Case(NamedTuple):
+    """A cell of a term's row that is looked at."""
+
+    place: Place
+    kind: Cell
+    context: Context
+    meaning: Meaning
+    """What it must mean."""
+    twins: list[int] | None
+    """The states that mean the same on its right; None in the last column."""
+    end: bool = False
+    """Mirrored, whether it stands in the last column: there only its digit must be right."""
+
+
 class Check:
     """The checks of a table with a certificate. Each yields what fails, nothing where Coq's says `true`.
 
@@ -85,7 +102,7 @@ class Check:
         self.lefts = [left for kind, state in neighbours for left in self.as_neighbour(kind, state)]
         self.is_blank = {state for state, (_, _, blank) in self.lefts if blank}
         self.is_number = {state for state, (_, _, blank) in self.lefts if not blank}
-        self.resting = sorted(self.is_blank | self.is_number)
+        self.resting = sorted(self.is_blank | self.is_number | certificate.end)
         self.rights = [
             (kind, state, meaning, self.members(kind, meaning))
             for kind in TERM_KINDS
@@ -93,7 +110,8 @@ class Check:
         ]
         self.ground_states = list(certificate.meaning_of[GROUND])
         self.ground_lefts = [self.outside, *sorted(certificate.ground)]
-        self.beside = cache(self._beside)
+        self.beside, self.lefts_beside = cache(self._beside), cache(self._lefts_beside)
+        self.lefts_at_rest = cache(self._lefts_at_rest)
 
     def after(self, context: Context) -> bytes:
         """What follows, for every left neighbour."""
@@ -103,6 +121,11 @@ class Check:
         start = ((x * side + right) * side + below) * side
         return self.rows[start : start + side]
 
+    def comes_to(self, kind: Kind, context: Context) -> set[int]:
+        """What follows, with any left neighbour; mirrored, a term's cells have one, but for the last column."""
+        after = self.after(context)
+        return set(after[:-1] if self.mirrored and kind is not GROUND else after)
+
     def wanted(self, meaning: Meaning, nothing_left: bool) -> int | None:
         return None if self.rule.none(meaning) and nothing_left else meaning[0]
 
@@ -111,10 +134,12 @@ class Check:
         if meaning and (self.rule.none(meaning) if reads is None else meaning[0] == reads):
             yield state, (kind, meaning, reads is None)
 
-    def digit_below(self, first: bool, last: bool, low: bool, state: int) -> Iterator[int | None]:
+    def digit_below(self, first: bool, last: bool, low: bool, state: int, end: bool = False) -> Iterator[int | None]:
         """The digit of a state below, None where it is blank; nothing if it cannot stand there."""
         if first:
             may = low and state in (self.certificate.corner if last else self.certificate.ground)
+        elif end:
+            may = not low and state in self.certificate.end
         else:  # in the last column always a number, in the first never
             may = (not last or low == self.mirrored) and state in (self.is_blank if low else self.is_number)
         if may:
@@ -134,13 +159,12 @@ class Check:
 
     def digits(self, kind: Kind, context: Context, meaning: Meaning) -> Iterator[Failure]:
         """With any left neighbour, a cell comes to mean this."""
-        after = self.after(context)
-        for state in set(after):
+        for state in self.comes_to(kind, context):
             known = self.certificate.meaning_of[kind].get(state)
             if known != meaning:
                 means = f"means {known[0]} with carry {known[1]}" if known else "has no meaning"
                 wanted = f"{meaning[0]} with carry {meaning[1]}: the state {means}"
-                yield self.failure("digits", context, after.index(state), wanted)
+                yield self.failure("digits", context, self.after(context).index(state), wanted)
 
     def rest(self, context: Context, twin: int, among: list[int]) -> Iterator[Failure]:
         """With these left neighbours, what follows is the same with a twin on the right: by meaning, not by state."""
@@ -180,52 +204,56 @@ class Check:
         yield from self.digits(kind, context, meaning)
         yield from self.reading(context, self.resting, None if self.mirrored else meaning[0])
 
-    def check_inner(
-        self, place: Place, kind: Cell, context: Context, meaning: Meaning, twins: list[int]
-    ) -> Iterator[Failure]:
+    def check_inner(self, case: Case, twins: list[int]) -> Iterator[Failure]:
         """Any other cell of a term's row, with one right neighbour. Only the border is left of the first column."""
-        at_other_border = (place.holds == Shape.DIGIT) if self.mirrored else (place.holds == Shape.NOTHING)
-        among = [self.outside, *self.resting] if at_other_border else self.resting
-        yield from self.digits(kind, context, meaning)
+        place, kind, context, meaning, *_ = case
+        at_rest = [self.outside] if case.end else self.resting if self.mirrored else self.lefts_at_rest(place)
+        if not case.end:
+            yield from self.digits(kind, context, meaning)
         for twin in twins:
             if twin != context[1]:
-                yield from self.rest(context, twin, among)
-        if self.mirrored:
-            for right in among:
-                yield from self.reading(context, [right], self.wanted(meaning, right != self.outside))
-        elif self.rule.none(meaning):
-            if at_other_border and self.rule.beside_left(place, None):
-                yield from self.reading(context, [self.outside], self.wanted(meaning, True))
-            for left, neighbour in self.lefts:
-                if self.rule.beside_left(place, neighbour):
-                    yield from self.reading(context, [left], self.wanted(meaning, neighbour[2]))
+                yield from self.rest(context, twin, at_rest)
+        if self.mirrored or not self.rule.none(meaning):
+            yield from self.reading(context, at_rest, self.wanted(meaning, self.mirrored and not case.end))
         else:
-            yield from self.reading(context, among, meaning[0])
+            for left, neighbour in self.lefts_beside(place):
+                yield from self.reading(context, [left], self.wanted(meaning, neighbour is None or neighbour[2]))
+
+    def _lefts_beside(self, place: Place) -> list[tuple[int, Neighbour | None]]:
+        """The left neighbours that a cell can have at rest, and what they mean there."""
+        border: list[tuple[int, Neighbour | None]] = [(self.outside, None)] * (place.holds == Shape.NOTHING)
+        return [(left, it) for left, it in (*border, *self.lefts) if self.rule.beside_left(place, it)]
+
+    def _lefts_at_rest(self, place: Place) -> list[int]:
+        """Their states; Coq's check looks at all states of rest."""
+        if isinstance(self.rule, Adding):
+            return [self.outside] * (place.holds == Shape.NOTHING) + self.resting
+        return sorted({left for left, _ in self.lefts_beside(place)})
 
     def _beside(self, first: bool, kind: Cell) -> list[Right]:
-        """The right neighbours that a cell can have."""
+        """The right neighbours that a cell can have by their kinds."""
         if self.mirrored:
             return [left for left in self.rights if fits(first, left[0], kind)]
-        fitting = (right for right in self.rights if fits(first, kind, right[0]))
-        return [right for right in fitting if self.rule.beside_right(first, kind, right[0], right[2])]
+        return [right for right in self.rights if fits(first, kind, right[0])]
 
-    def cells(self) -> Iterator[tuple[Place, Cell, Context, Meaning, list[int] | None]]:
-        """Of terms' rows: place, kind, context, what the cell must mean, the twins on its right; None in the last
-        column."""
+    def cells(self) -> Iterator[Case]:
+        """Those of terms' rows."""
         for first, low, below in product((True, False), (True, False), self.states):
             for digit in self.digit_below(first, True, low, below):
                 for x in self.at_border:
                     holds, own = self.held_by(x)
                     place = Place(first, holds, own, digit, 0)
                     if meaning := self.rule.value(place):
-                        yield place, Cell(low, holds), (x, self.outside, below), meaning, None
-            for digit in self.digit_below(first, False, low, below):
-                for x in self.held:
-                    holds, own = self.held_by(x)
-                    for _, right, (_, carry), twins in self.beside(first, Cell(low, holds)):
-                        place = Place(first, holds, own, digit, carry)
-                        if meaning := self.rule.value(place):
-                            yield place, Cell(low, holds), (x, right, below), meaning, twins
+                        yield Case(place, Cell(low, holds), (x, self.outside, below), meaning, None)
+            for end in (False, True) if self.mirrored else (False,):
+                for digit in self.digit_below(first, False, low, below, end):
+                    for x in range(self.rule.base) if end else self.held:
+                        holds, own = self.held_by(x)
+                        for kind, right, its, twins in self.beside(first, Cell(low, holds)):
+                            place = Place(first, holds, own, digit, its[1])
+                            meaning = self.rule.value(place)
+                            if meaning and self.rule.follows(place, kind, its, end):
+                                yield Case(place, Cell(low, holds), (x, right, below), meaning, twins, end)
 
     def held_by(self, x: int) -> tuple[Shape, int | None]:
         """The kind of a symbol, and its digit if it has one."""
@@ -234,11 +262,11 @@ class Check:
         return (Shape.NOTHING if x == self.nothing else Shape.SIGN), None
 
     def check_terms(self) -> Iterator[Failure]:
-        for place, kind, context, meaning, twins in self.cells():
-            if twins is None:
-                yield from self.check_last(kind, context, meaning)
+        for case in self.cells():
+            if case.twins is None:
+                yield from self.check_last(case.kind, case.context, case.meaning)
             else:
-                yield from self.check_inner(place, kind, context, meaning, twins)
+                yield from self.check_inner(case, case.twins)
 
     def check(self) -> Iterator[Failure]:
         yield from self.placement()
@@ -269,9 +297,12 @@ def find_certificate(table: RuleTable) -> Certificate:
         found.corner.update(last[left] for left in found.ground)
         for after in (last, *others):
             found.meaning_of[GROUND].update(dict.fromkeys(after, (0, 0)))
-        for _, kind, context, meaning, _ in check.cells():
-            for state in set(check.after(context)):
-                found.meaning_of[kind].setdefault(state, meaning)
+        for case in check.cells():
+            if case.end:
+                found.end.add(check.after(case.context)[check.outside])
+            else:
+                for state in check.comes_to(case.kind, case.context):
+                    found.meaning_of[case.kind].setdefault(state, case.meaning)
     return found
 
 

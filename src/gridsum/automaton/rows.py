@@ -91,15 +91,28 @@ class Rows:
             return place.own or 0, self.row.nothing
         return self.row.column(place.own, place.below, place.carry)
 
+    def follows(self, place: Place, kind: Cell, meaning: Meaning, end: bool) -> bool:
+        """Whether a neighbour of a kind that means this can stand where a place's carry comes from; `end` if the place
+        is in the last column and its carry comes from the left. The number below has no leading zeros."""
+        if not self.row.rightward:
+            return (kind, meaning[0] == 0, place) in self._beside
+        begun = {False} if place.below is None else {True} if place.below == 0 and not end else {False, True}
+        return any((each, place.carry) in self._rightward for each in begun)
+
+    @cached_property
+    def _rightward(self) -> set[tuple[bool, int]]:
+        """Whether the number below has begun, and what is carried, for all that comes about from the left."""
+        digits, found = range(self.base), [(False, self.row.nothing)]
+        for begun, carry in found:  # which grow as they are found
+            for own, below in product((*digits, None), digits if begun else (None, *digits[1:])):
+                if meaning := self.row.column(own, below, carry):
+                    further = begun or below is not None, meaning[1]
+                    found += [further] if further not in found else []
+        return set(found)
+
     def none(self, meaning: Meaning) -> bool:
         """Whether a cell that means this is blank if nothing is left of it."""
         return meaning[0] == 0 and meaning[1] in ({self.row.nothing} if self.row.rightward else self._leading)
-
-    def beside_right(self, first: bool, kind: Cell, right: Cell, meaning: Meaning) -> bool:
-        """Whether a right neighbour can mean this: in the first term no carry, and nothing left of its digits."""
-        digit, carry = meaning
-        plain = carry == self.row.nothing and (digit == 0 or not kind.holds == right.holds == Shape.NOTHING)
-        return plain or not first
 
     def beside_left(self, place: Place, left: Neighbour | None) -> bool:
         """Whether a cell can have this left neighbour, None at the border, once the row is at rest."""
@@ -113,35 +126,41 @@ class Rows:
         return {self.row.nothing, *(meaning[1] for meaning in meanings if meaning and meaning[0] == 0)}
 
     @cached_property
-    def _lefts(self) -> dict[Place, set[Neighbour | None]]:
-        """What can stand on the left of a place that is not in the last column.
-
-        It is found on the ways that rows can go from the last column to an empty first one. Under a term after the
-        first lies any number, without leading zeros. Places that go on alike go on together.
-        """
+    def _ways(self) -> dict["_Way", dict[Place, tuple[Meaning, "_Way"]]]:
+        """What can come next, on the ways that rows can go from the last column to an empty first one. Under a term
+        after the first lies any number, without leading zeros. Places that go on alike go on together."""
         last = (Place(True, Shape.DIGIT, own, None, 0) for own in range(self.base))
         others = (Place(False, Shape.DIGIT, own, below, 0) for own, below in product(range(self.base), repeat=2))
-        waiting = [self._way(place, True) for place in (*last, *others) if self.value(place)]
-        ways, known = dict[_Way, set[tuple[Cell, Meaning, _Way]]](), dict[Place, _Way]()
+        waiting = [
+            _Way.after(place, meaning, last=True) for place in (*last, *others) if (meaning := self.value(place))
+        ]
+        ways = dict[_Way, dict[Place, tuple[Meaning, _Way]]]()
         while waiting:
             here = waiting.pop()
             if here not in ways:
                 found = {place: meaning for place in self._further(here) if (meaning := self.value(place))}
-                ways[here] = {(place.kind, meaning, self._way(place)) for place, meaning in found.items()}
-                known |= {place: self._way(place) for place in found}
-                waiting += [way for _, _, way in ways[here]]
-        lefts: dict[_Way, set[Neighbour | None]] = {here: {None} if self._may_end(here) else set() for here in ways}
+                ways[here] = {place: (meaning, _Way.after(place, meaning)) for place, meaning in found.items()}
+                waiting += [way for _, way in ways[here].values()]
+        return ways
+
+    @cached_property
+    def _beside(self) -> set[tuple[Cell, bool, Place]]:
+        """The kind of a cell, whether it means a 0, and what can stand on its left."""
+        return {(here.kind, here.zero, place) for here, further in self._ways.items() for place in further}
+
+    @cached_property
+    def _lefts(self) -> dict[Place, set[Neighbour | None]]:
+        """What can stand on the left of a place that is not in the last column."""
+        lefts: dict[_Way, set[Neighbour | None]] = {
+            here: {None} if self._may_end(here) else set() for here in self._ways
+        }
         before = -1
         while before != (before := sum(map(len, lefts.values()))):
-            nothing_left = {here: {beside is None or beside[2] for beside in lefts[here]} for here in ways}
-            for here, further in ways.items():
-                for kind, meaning, way in further:
-                    lefts[here] |= {(kind, meaning, way.zero and nothing) for nothing in nothing_left[way]}
-        return {place: lefts[way] for place, way in known.items()}
-
-    def _way(self, place: Place, last: bool = False) -> "_Way":
-        digit, carry = self.value(place) or (0, 0)
-        return _Way(place.first, place.kind, last or bool(place.below), digit == 0, carry)
+            nothing_left = {here: {beside is None or beside[2] for beside in lefts[here]} for here in self._ways}
+            for here, further in self._ways.items():
+                for place, (meaning, way) in further.items():
+                    lefts[here] |= {(place.kind, meaning, way.zero and nothing) for nothing in nothing_left[way]}
+        return {place: lefts[way] for further in self._ways.values() for place, (_, way) in further.items()}
 
     def _may_end(self, here: "_Way") -> bool:
         return here.kind == Cell(True, Shape.NOTHING) and here.zero and here.carry == self.row.nothing
@@ -167,6 +186,10 @@ class _Way(NamedTuple):
     carry: int
     """To the left."""
 
+    @staticmethod
+    def after(place: Place, meaning: Meaning, *, last: bool = False) -> "_Way":
+        return _Way(place.first, place.kind, last or bool(place.below), meaning[0] == 0, meaning[1])
+
 
 @dataclass(frozen=True)
 class Adding(Rows):
@@ -175,6 +198,11 @@ class Adding(Rows):
     @cached_property
     def _leading(self) -> set[int]:
         return {0}
+
+    def follows(self, place: Place, kind: Cell, meaning: Meaning, end: bool) -> bool:  # noqa: ARG002
+        """In the first term no carry, and nothing left of its digits."""
+        digit, carry = meaning
+        return not place.first or (carry == 0 and (digit == 0 or not place.holds == kind.holds == Shape.NOTHING))
 
     def beside_left(self, place: Place, left: Neighbour | None) -> bool:
         if not self.none(self.value(place) or (0, 1)):
