@@ -11,7 +11,6 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 
 from gridsum.analysis.attention import clearest, head_rules
-from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import DigitVectors, digit_vectors, ring
 from gridsum.evaluation.intervals import interval
 from gridsum.evaluation.records import read
@@ -24,7 +23,8 @@ from gridsum.figures import (
     plot_training,
     save,
 )
-from gridsum.figures.cells import CHANGED_EDGE
+from gridsum.figures.curves import terms_curves, training_curve
+from gridsum.figures.steps import CHANGED_EDGE
 from gridsum.model.store import shipped_records
 from gridsum.tasks import Addition
 
@@ -122,10 +122,10 @@ def test_a_network_that_never_reads_a_digit_gets_a_panel_that_says_so(texts):
 
 
 def test_terms_show_the_records_and_the_papers_scores(texts):
-    curves = terms_curves(read([shipped_records("base")]))
-    figure = plot_terms(curves)
+    records = read([shipped_records("base")])
+    figure = plot_terms(records)
     accuracy, steps = figure.axes
-    shown = curves[0].records.values()
+    shown = terms_curves(records)[0].records.values()
     np.testing.assert_allclose(heights(accuracy.lines[0]), [record.char for record in shown])
     np.testing.assert_allclose(heights(steps.lines[0]), [record.steps_mean or 0 for record in shown])
     band = accuracy.collections[0].get_datalim(accuracy.transData)
@@ -137,8 +137,7 @@ def test_terms_show_the_records_and_the_papers_scores(texts):
 
 def test_the_labels_of_many_models_cover_no_curve():
     names = ("base", "ponderReg", "noGroups")
-    curves = terms_curves(read([shipped_records(name) for name in names]))
-    figure = plot_terms(curves)
+    figure = plot_terms(read([shipped_records(name) for name in names]))
     (legend,) = figure.legends
     figure.draw_without_rendering()
     assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in figure.axes)
@@ -148,12 +147,11 @@ def test_the_labels_of_many_models_cover_no_curve():
 
 
 def test_training_shows_mean_and_band(texts):
-    curve = training_curve(BASE)
-    figure = plot_training(
-        [curve, dataclasses.replace(curve, label="ponderReg", regulariser="kl", mean=curve.mean / 2)]
-    )
+    folders = [BASE, BASE.with_name("ponderReg")]
+    curve, other = map(training_curve, folders)
+    figure = plot_training(folders)
     (axes,) = figure.axes
-    np.testing.assert_allclose(heights(axes.lines[1]), curve.mean / 2)
+    np.testing.assert_allclose(heights(axes.lines[1]), other.mean)
     band = axes.collections[0].get_datalim(axes.transData)
     assert band.y1 == pytest.approx((curve.mean + curve.sd).max())
     styles = {(line.get_color(), line.get_linestyle()) for line in axes.lines}

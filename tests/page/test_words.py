@@ -5,7 +5,6 @@ import re
 import pytest
 
 from gridsum.config.exact import ConsolidationConfig
-from gridsum.io.names import EXACT_STORY
 from gridsum.model.store import SHIPPED
 from gridsum.page.site import LANGUAGES, WEB, words
 
@@ -45,8 +44,10 @@ def test_what_is_asked_for_is_there_and_what_is_there_is_asked_for():
 
 
 def test_what_exact_was_given_is_told_in_the_same_words_everywhere():
-    assert f"{ConsolidationConfig().problems:,}" in EXACT_STORY["polished afterwards"]
+    texts, told = words("en"), {"given": "given", "learned": "learned", "polished": "polished afterwards"}
+    assert f"{ConsolidationConfig().problems:,}" in texts["honest.polished-text"]
     documents = {name: (ROOT / name).read_text() for name in ("README.md", "docs/exact.md")}
-    for key, text in EXACT_STORY.items():
+    for key, heading in told.items():
+        text = texts[f"honest.{key}-text"]
         for name, document in documents.items():
-            assert f"| **{key}** | {text} |" in document, name
+            assert f"| **{heading}** | {text[0].lower()}{text[1:-1]} |" in document, name

@@ -85,10 +85,8 @@ class Trace:
 
             symbols = Run.of(self.model.table, self.terms).symbols  # type: ignore[attr-defined]
             return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.equals_symbol], BLANK]
-        from gridsum.analysis.placement import written
-
         # Under soft placement a cell that several symbols share has the number −1: the last letter.
-        return written(self.inside, self.answer.placement).cpu().numpy(), [*letters, UNSURE]
+        return self.inside.written(self.answer.placement).cpu().numpy(), [*letters, UNSURE]
 
     @property
     def _letters(self) -> list[str]:

@@ -1,11 +1,9 @@
 """Layers that several baselines share, of one run and with the features last."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import Function
 from torch.nn import functional as F
 
 from gridsum.data.streams import Stream, lane_index, lane_threshold
@@ -28,26 +26,10 @@ def kept(x: Tensor, probability: float, draws: Stream, first: int, sites: int) -
     """What dropout multiplies x [...,F] with at several sites, drawn in one go: [sites,...,F]; F is a multiple of 4."""
     cells = torch.arange(math.prod(x.shape[:-1]), device=x.device).view(x.shape[:-1])
     streams = draws.fold(torch.arange(first, first + sites, device=x.device))
-    lanes = _Lanes.apply(streams.words(lane_index(cells, x.shape[-1])))
+    words = streams.words(lane_index(cells, x.shape[-1]))
+    # `Stream.lanes`, whose view torch before 2.12 cannot map over runs.
+    lanes = torch.stack([(words >> bits).to(torch.int16) for bits in (0, 16, 32, 48)], -1).flatten(-2)
     return torch.where(lanes >= lane_threshold(probability), 1 / (1 - probability), 0.0)
-
-
-class _Lanes(Function):
-    """int64 [..., words] → int16 [..., 4·words], as `Stream.lanes` sees them. Torch before 2.12 cannot map that view
-    over runs by itself."""
-
-    @staticmethod
-    def forward(words: Tensor) -> Tensor:
-        return words.view(torch.int16)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None], *words: Tensor) -> tuple[Tensor, int]:  # noqa: ARG004
-        assert in_dims[0] is not None, "a stream belongs to a run"
-        return _Lanes.apply(words[0].movedim(in_dims[0], 0)), 0
 
 
 class Convolution(nn.Linear):

@@ -48,16 +48,13 @@ class PonderingLSTM(BaselineNetwork[Shape]):
         numbers = F.pad(table, (0, self.digits - table.shape[-1]), value=PAD)
         number = torch.arange(table.shape[-2], device=table.device)
         told = number == count[..., None] - 1
-        sums = torch.stack([self._sum(table[..., : n + 1, :]) for n in range(table.shape[-2])], -2)
+        digits = (table - FIRST_DIGIT).clamp_min(0)
+        parts = [self.task.result(digits[..., : n + 1, :], self.columns) for n in range(table.shape[-2])]
+        sums = torch.stack([leading_blanks(torch.stack(part[::-1], -1)) for part in parts], -2)
         if self.shape.partial_sums:
             told = told | ((number > 0) & (number < count[..., None]))
         weight = told[..., None].expand_as(sums).flatten(-2).float()
         return Problem({"numbers": numbers, "count": count}, sums.flatten(-2), weight)
-
-    def _sum(self, table: Tensor) -> Tensor:
-        """The answer to some numbers as symbols, [R,B,columns]."""
-        digits = self.task.result((table - FIRST_DIGIT).clamp_min(0), self.columns)
-        return leading_blanks(torch.stack(digits[::-1], -1))
 
     def forward(self, inputs: dict[str, Tensor], draws: Stream | None) -> Read:  # noqa: ARG002
         numbers, count = inputs["numbers"], inputs["count"]

@@ -80,7 +80,6 @@ def _traced(options: Options) -> Trace:
 
 def _drawn(options: Options, figures: Any) -> Any:
     """A figure of one sum or of many: of a model's digits, of records, or of training runs."""
-    from gridsum.analysis.curves import terms_curves, training_curve
     from gridsum.analysis.ring import rings_of
     from gridsum.evaluation.records import read
     from gridsum.model.store import load as load_runs
@@ -95,11 +94,11 @@ def _drawn(options: Options, figures: Any) -> Any:
                 raise UsageError(f"the figure attention needs a network of the paper, not {trace.model.name}; use base")
             return figures.plot_attention(trace.inside, trace.model.network.step.attention)
         case "terms":
-            return figures.plot_terms(terms_curves(read(record_files(options.records))))
+            return figures.plot_terms(read(record_files(options.records)))
         case "baselines":
             return figures.plot_baselines(read(record_files(options.records, "baselines")))
         case "training":
-            return figures.plot_training([training_curve(Path(place)) for place in options.runs])
+            return figures.plot_training(list(map(Path, options.runs)))
         case _:
             model = load_runs(options.model or INSIDE_MODEL, pick_device(options.device))
             return figures.plot_rings(rings_of(model))

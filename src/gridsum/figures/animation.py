@@ -9,10 +9,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from gridsum.analysis.placement import written
 from gridsum.data.answers import Answer
-from gridsum.figures.cells import Cell, draw_cells, spelled
-from gridsum.figures.steps import ACTION_MEANINGS, cells_of, changed, check_size, steps_of
+from gridsum.figures import steps
 from gridsum.figures.style import INK, LINE, RIGHT, WRONG, FigureError, Picture, styled
 from gridsum.model.inside import Trace
 from gridsum.ops.placement.plain import ACTIONS, NOP
@@ -33,24 +31,25 @@ class Frame(NamedTuple):
 
 def animation_frames(trace: Trace, answer: Answer) -> Iterator[Frame]:
     """The frames one by one."""
-    check_size(trace)
+    steps.check_size(trace)
     asked, letters = answer.expression, trace.alphabet
     for count in range(len(trace.symbols) + 1):
-        cells = [[Cell(code) for code in row] for row in written(trace, answer.placement, count).tolist()]
+        cells = [[steps.Cell(code) for code in row] for row in trace.written(answer.placement, count).tolist()]
         words, seconds = "an empty grid", _FIRST
         if count:
             action = ACTIONS[int(trace.actions[count - 1].argmax())]
             cells[0][-1] = cells[0][-1]._replace(changed=action != ACTIONS[NOP])
-            words, seconds = f"{letters[int(trace.symbols[count - 1])]}   {ACTION_MEANINGS[action]}", _WRITING
+            words, seconds = f"{letters[int(trace.symbols[count - 1])]}   {steps.ACTION_MEANINGS[action]}", _WRITING
         yield Frame(_draw(answer, [(asked, LINE), (asked[:count], INK)], cells, words, letters), seconds)
-    readings, halted = cells_of(trace), None if trace.probability is None else trace.probability.cumsum(0).clamp(max=1)
+    readings = steps.cells_of(trace)
+    halted = None if trace.probability is None else trace.probability.cumsum(0).clamp(max=1)
     for n, cells in enumerate(readings):
-        words = f"step {n}   reads {spelled(cells[0], letters)}" if n else "before any step"
+        words = f"step {n}   reads {steps.spelled(cells[0], letters)}" if n else "before any step"
         by_now = "" if halted is None else f"   halted: {float(halted[n]):.0%}"
-        seconds = _CHANGING if n == 0 or changed(cells) else _IDLE
+        seconds = _CHANGING if n == 0 or steps.changed(cells) else _IDLE
         yield Frame(_draw(answer, [(asked, INK)], cells, words + by_now, letters), seconds)
     still = [[cell._replace(changed=False) for cell in row] for row in readings[-1]]
-    end = f"stopped by the limit of {steps_of(answer)}" if answer.capped else f"halts after {steps_of(answer)}"
+    end = f"{'stopped by the limit of' if answer.capped else 'halts after'} {steps.steps_of(answer)}"
     said = f"{asked}{answer.answer or 'nothing'} {'✓' if answer.correct else '✗'}"
     verdict = "right" if answer.correct else f"wrong, it is {answer.expected}"
     above = [(said, RIGHT if answer.correct else WRONG), (asked, INK)]
@@ -59,7 +58,7 @@ def animation_frames(trace: Trace, answer: Answer) -> Iterator[Frame]:
 
 @styled
 def _draw(
-    answer: Answer, above: list[tuple[str, str]], cells: list[list[Cell]], below: str, alphabet: tuple[str, ...]
+    answer: Answer, above: list[tuple[str, str]], cells: list[list[steps.Cell]], below: str, alphabet: tuple[str, ...]
 ) -> Image.Image:
     """What is written above the grid, layer over layer, each in its colour; the cells; and words below them."""
     rows, columns = len(cells), len(cells[0])
@@ -71,7 +70,7 @@ def _draw(
         place = (width - letters) / 2 / width, 1 - _HEAD / 2 / height
         figure.text(*place, text, color=colour, fontsize=16, family="DejaVu Sans Mono", va="center")
     left, bottom = (width - grid_width) / 2 / width, _FOOT / height
-    draw_cells(figure.add_axes((left, bottom, grid_width / width, _CELL * rows / height)), cells, 15, alphabet)
+    steps.draw_cells(figure.add_axes((left, bottom, grid_width / width, _CELL * rows / height)), cells, 15, alphabet)
     figure.text(0.5, _FOOT / 2 / height, below, ha="center", va="center", fontsize=11)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()

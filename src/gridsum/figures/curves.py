@@ -1,24 +1,69 @@
-"""Curves: scores against terms, steps over a training run."""
+"""Curves: scores against the number of terms, steps over a training run."""
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from gridsum.analysis.curves import TermsCurve, TrainingCurve
 from gridsum.evaluation.intervals import Measure, interval
 from gridsum.evaluation.paper import LONG_TERMS
-from gridsum.figures.style import DASHES, INK, LINE_OF_LABELS, MARKERS, SERIES, Picture, styled
+from gridsum.evaluation.records import Record
+from gridsum.evaluation.suites import COLLECTIONS
+from gridsum.evaluation.tables import arrange
+from gridsum.figures.style import DASHES, INK, LINE_OF_LABELS, MARKERS, SERIES, FigureError, Picture, styled
+from gridsum.training.folders import read_setup, read_steps
 
 _LABELS_INSIDE = 2
 """Of more curves than this, labels would cover some."""
 _REGULARISERS = {"explore-reinforce": "Explore-Reinforce", "kl": "KL to a geometric", "none": "no regulariser"}
+_DASHES: dict[Measure, str] = {"char": "-", "seq": "--"}
+_UNITS = {"char": "characters", "seq": "whole answers"}
+
+
+@dataclass(frozen=True)
+class TermsCurve:
+    """One model on sums of more and more terms of five digits."""
+
+    label: str
+    variant: str
+    records: dict[int, Record]
+    """By the number of terms, in order."""
+
+
+def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
+    """A curve for each model that has records on two suites or more of the collection `terms`.
+
+    Where a run was measured on several choices of grids, those on every size are shown alone.
+    """
+    terms = {suite.name: suite.space.terms[0] for suite in COLLECTIONS["terms"]}
+    cells = {row: found for row, found in arrange(records, terms).items() if len(found) > 1}
+    every = {(row.model, row.seed) for row in cells if row.grids == "every"}
+    rows = [row for row in cells if row.grids == "every" or (row.model, row.seed) not in every]
+    if not rows:
+        raise FigureError(
+            "the records hold no model on sums of different numbers of terms of five digits (2x5, 3x5, …); "
+            "evaluate these first: gridsum evaluate --suite terms --out records.jsonl"
+        )
+    of_models = len({row.model for row in rows}) == len(rows)
+    return [
+        TermsCurve(
+            row.model if of_models else f"{row.model} seed {row.seed}",
+            row.variant,
+            dict(sorted((terms[name], record) for name, record in cells[row].items())),
+        )
+        for row in rows
+    ]
 
 
 @styled
-def plot_terms(curves: Sequence[TermsCurve]) -> Picture:
+def plot_terms(records: Iterable[Record]) -> Picture:
     """Accuracy, and mean number of steps, against the number of terms (the paper's Fig. 2); crosses are the paper's."""
+    curves = terms_curves(records)
     figure = Picture(figsize=(6.4, 5.2), layout="constrained")
     accuracy, steps = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     crossed = set()
@@ -57,16 +102,44 @@ def plot_terms(curves: Sequence[TermsCurve]) -> Picture:
     return figure
 
 
-_DASHES: dict[Measure, str] = {"char": "-", "seq": "--"}
-_UNITS = {"char": "characters", "seq": "whole answers"}
+@dataclass(frozen=True)
+class TrainingCurve:
+    """The mean recurrent steps of a training folder's seeds over the epochs."""
+
+    label: str
+    regulariser: str
+    epochs: np.ndarray
+    """[T]"""
+    mean: np.ndarray
+    """[T], over the seeds that reached the epoch."""
+    sd: np.ndarray
+    """[T], the sample's (n − 1); 0 for a single seed."""
+    seeds: int
+
+
+def training_curve(folder: Path) -> TrainingCurve:
+    """Of all seeds of a training folder, from their logs or its summary."""
+    if not (folder / "config.json").exists():
+        raise FigureError(
+            f"{folder} is not a training folder (it has no config.json); name one that gridsum train made"
+        )
+    config, seeds = read_setup(folder)
+    runs = read_steps(folder).values()
+    reached = [[steps for steps in of_all if steps is not None] for of_all in zip_longest(*runs)]
+    if not reached:
+        raise FigureError(f"no epoch is finished in {folder} yet; train it first")
+    epochs = np.arange(1, len(reached) + 1)
+    means = np.array([statistics.fmean(values) for values in reached])
+    sds = np.array([statistics.stdev(values) if len(values) > 1 else 0.0 for values in reached])
+    return TrainingCurve(folder.resolve().name, config.objective.regulariser, epochs, means, sds, len(seeds))
 
 
 @styled
-def plot_training(curves: Sequence[TrainingCurve]) -> Picture:
+def plot_training(folders: Sequence[Path]) -> Picture:
     """The mean number of recurrent steps over the epochs, one curve for each training (the paper's Fig. 3)."""
     figure = Picture(figsize=(6.4, 3.6), layout="constrained")
     axes: Axes = figure.subplots()
-    for number, curve in enumerate(curves):
+    for number, curve in enumerate(map(training_curve, folders)):
         colour, dash = SERIES[number % len(SERIES)], DASHES[number % len(DASHES)]
         seeds = f"{curve.seeds} seed{'' if curve.seeds == 1 else 's'}"
         label = f"{curve.label}: {_REGULARISERS[curve.regulariser]} ({seeds})"
@@ -78,7 +151,7 @@ def plot_training(curves: Sequence[TrainingCurve]) -> Picture:
     axes.set_xlabel("epoch")
     axes.set_ylabel("mean recurrent steps in training")
     axes.set_title("Mean over training seeds; bands: ± standard deviation")
-    if len(curves) <= _LABELS_INSIDE:
+    if len(folders) <= _LABELS_INSIDE:
         axes.legend()
     else:
         figure.legend(loc="outside lower center", ncols=2, fontsize=8)

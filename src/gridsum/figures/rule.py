@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.run import Run, size_of
 from gridsum.automaton.table import RuleTable
-from gridsum.figures.cells import ANSWER, MOST_CELLS, PLAIN
+from gridsum.figures.steps import ANSWER, MOST_CELLS, PLAIN
 from gridsum.figures.style import QUIET, FigureError, Picture, bare, square, styled, write
 from gridsum.tasks import PAD
 

@@ -1,18 +1,23 @@
 """One computation: the input written onto the grid, and the grid from step to step."""
 
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 import torch
+from matplotlib.axes import Axes
 
-from gridsum.analysis.placement import SHARED, written
 from gridsum.data.answers import Answer
-from gridsum.figures.cells import MOST_CELLS, Cell, draw_cells, spelled
-from gridsum.figures.style import INK, QUIET, FigureError, Picture, styled, write
-from gridsum.model.inside import Trace
+from gridsum.figures.style import INK, QUIET, FigureError, Picture, bare, square, styled, write
+from gridsum.model.inside import SHARED, Trace
 from gridsum.ops.placement.plain import ACTIONS
+from gridsum.tasks import PAD
 
+PLAIN, ANSWER, CHANGED = "#ffffff", "#dcebf7", "#f9d9a6"
+CHANGED_EDGE = "#b35900"
+MOST_CELLS = 600
+"""Grids beyond this are no picture any more: a symbol would be smaller than a millimetre."""
 _MOST_COLUMNS = 60
-
 ACTION_MEANINGS = {"TLU": "append to the top row", "NLP": "push a new row", "NOP": "leave out"}
 _CELL = 0.32
 """Inches."""
@@ -21,6 +26,37 @@ _LEGEND = (
     "What the output layer reads in every cell; steps without a change are left out.\n"
     "Tinted: the row of the answer. Framed and bold: changed since the panel before. Faint: unsure."
 )
+
+
+class Cell(NamedTuple):
+    """What is drawn in one cell."""
+
+    code: int
+    changed: bool = False
+    confidence: float = 1.0
+
+
+def spelled(cells: Iterable[Cell], alphabet: Sequence[str]) -> str:
+    """What cells read as, blanks left out."""
+    return "".join(alphabet[cell.code] for cell in cells if cell.code != PAD)
+
+
+def draw_cells(axes: Axes, cells: Sequence[Sequence[Cell]], size: float, alphabet: Sequence[str]) -> None:
+    """`size` is that of the symbols, in points. The top row, which is read as the answer, is tinted; what has
+    changed is framed, filled and bold; what the network is unsure of is faint."""
+    height, width = len(cells), len(cells[0])
+    for i, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            fill = CHANGED if cell.changed else ANSWER if i == 0 else PLAIN
+            square(axes, j, i, fill=fill)
+            text = "?" if cell.code == SHARED else "" if cell.code == PAD else alphabet[cell.code]
+            weight = "bold" if cell.changed else "normal"
+            write(axes, j + 0.5, i + 0.52, text, size, alpha=0.3 + 0.7 * cell.confidence, fontweight=weight)
+    for i, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            if cell.changed:  # above all fills, so that no neighbour covers the frame
+                square(axes, j + 0.04, i + 0.04, 0.92, edge=CHANGED_EDGE, thick=1.4)
+    bare(axes, height, width)
 
 
 @styled
@@ -43,7 +79,7 @@ def plot_placement(trace: Trace, answer: Answer) -> Picture:
     left.tick_params(length=0)
     left.grid(False)
     left.set_title("Probability of each action, symbol by symbol")
-    placed = written(trace, answer.placement)
+    placed = trace.written(answer.placement)
     draw_cells(right, [[Cell(code) for code in row] for row in placed.tolist()], 12, trace.alphabet)
     shared = "\n?: several symbols share the cell" if (placed == SHARED).any() else ""
     right.set_title(f"The grid it makes ({answer.placement}){shared}")

@@ -18,17 +18,6 @@ MODELS: dict[str, str] = {
 }
 """The shipped models, and what each is to be used for."""
 
-EXACT_STORY: dict[str, str] = {
-    "given": "the cells and the three neighbours that each sees (left, right, below); one empty row under the terms; "
-    "short sums first; many sums with few different digits",
-    "learned": "which symbols are written where, what a cell's bits mean, the digits, the carry, leading zeros, when "
-    "to stop",
-    "polished afterwards": "each trained network becomes its own teacher: it solves 300,000 more sums of the same "
-    "kind, then learns to reach in one step the states that it settled on (consolidation). No network is proved before "
-    "this",
-}
-"""What `exact` did not have to find out, what it did, and what was done to it; the same words are in the documents."""
-
 
 def did_you_mean(name: str, known: Iterable[str], advice: str) -> str:
     """What to do about a name that does not exist: `advice`, after the nearest name if there is one."""

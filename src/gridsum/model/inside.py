@@ -8,11 +8,16 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from gridsum.io.names import did_you_mean
 from gridsum.model.paper import survival
 from gridsum.model.rollout import Moment, Network
+from gridsum.ops.placement.cpu import place_hard, place_soft
+from gridsum.tasks import PAD
 
+SHARED = -1
+"""Stands for the symbol of a cell that several symbols share, none of them more than half."""
 Output = Tensor | tuple[Tensor, ...]
 """What a part puts out: a tensor, or several."""
 
@@ -70,6 +75,20 @@ class Trace:
     """[N+1], p_n: how likely it was to halt at n at all, without truncation before the last step."""
     alphabet: tuple[str, ...]
     """What the numbers of symbols stand for."""
+
+    def written(self, placement: str, count: int | None = None) -> Tensor:
+        """What stands on the grid [H,W] after the first `count` symbols (by default all), under `soft` or `hard`: the
+        symbol that a cell received more than half of; PAD for none, or SHARED."""
+        shares = self.shares(placement, count)
+        share, symbol = shares.max(-1)
+        symbol = symbol.masked_fill(shares.sum(-1) <= 0.5, PAD)
+        return symbol.masked_fill((share <= 0.5) & (symbol != PAD), SHARED)
+
+    def shares(self, placement: str, count: int | None = None) -> Tensor:
+        """How much of each symbol the cells have received by then [H,W,13]."""
+        actions, put = self.actions[:count], place_hard if placement == "hard" else place_soft
+        one_hot = F.one_hot(self.symbols[:count], len(self.alphabet)).to(actions.dtype)
+        return put(one_hot[None, None], actions[None, None], *self.decoded.shape[1:3])[0, 0]
 
 
 @torch.no_grad()

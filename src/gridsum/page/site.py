@@ -12,7 +12,7 @@ from gridsum.automaton.files import shipped_rules
 from gridsum.evaluation.records import read
 from gridsum.evaluation.suites import NINES, TRAINED
 from gridsum.evaluation.tables import accuracy_text
-from gridsum.io.names import DEFAULT_MODEL, EXACT_STORY
+from gridsum.io.names import DEFAULT_MODEL
 from gridsum.io.version import __version__
 from gridsum.model.store import SHIPPED, Model, shipped_records
 from gridsum.page.data import facts_of, network_script, rule_script
@@ -74,11 +74,8 @@ def static_files(models: Sequence[Model], api: bool = False) -> dict[str, bytes]
 
 
 def words(language: str) -> dict[str, str]:
-    """All texts of the page by their keys. What is said of `exact` in English is said in these words elsewhere, too."""
-    texts = json.loads((WEB / "words" / f"{language}.json").read_text(encoding="utf-8"))
-    if language == "en":
-        texts |= {f"honest.{key.split()[0]}-text": f"{text[0].upper()}{text[1:]}." for key, text in EXACT_STORY.items()}
-    return texts
+    """All texts of the page by their keys."""
+    return json.loads((WEB / "words" / f"{language}.json").read_text(encoding="utf-8"))
 
 
 def filled(page: str, texts: Mapping[str, str], facts: Mapping[str, Any]) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridsum.analysis import AnalysisError
-from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.analysis.ring import rings_of
 from gridsum.api.loading import load
 from gridsum.evaluation.records import read
@@ -69,9 +68,9 @@ def _drawn(name: str, results: Results) -> "Figure":
             return figures.plot_carries(read([shipped_records("exact"), *sorted(folder.glob("**/records/*.jsonl"))]))
         case "terms":
             paths = [folder / records_of(name) for name in ("base-overtrained", "base")]
-            return figures.plot_terms(terms_curves(read([path for path in paths if path.exists()][:1])))
+            return figures.plot_terms(read([path for path in paths if path.exists()][:1]))
         case "training":
-            return figures.plot_training([training_curve(folder / name) for name in ("base", "ponderReg")])
+            return figures.plot_training([folder / name for name in ("base", "ponderReg")])
         case "ring":
             return figures.plot_rings(rings_of(load_runs("base", locate(str(folder / "base")))))
         case "placement":

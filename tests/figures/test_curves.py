@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gridsum.analysis import AnalysisError
-from gridsum.analysis.curves import terms_curves, training_curve
 from gridsum.evaluation.records import Record
+from gridsum.figures.curves import terms_curves, training_curve
+from gridsum.figures.style import FigureError
 from gridsum.training.folders import read_steps
 from tests.oracles.records import make_record
 
@@ -32,7 +32,7 @@ def test_runs_of_one_model_are_told_apart_by_their_seeds():
 
 
 def test_records_without_a_curve_say_what_to_evaluate():
-    with pytest.raises(AnalysisError, match="gridsum evaluate --suite terms"):
+    with pytest.raises(FigureError, match="gridsum evaluate --suite terms"):
         terms_curves([record("2x5"), record("3x7")])
 
 
@@ -55,7 +55,7 @@ def test_a_single_seed_has_no_spread(tmp_path):
     curve = training_curve(tmp_path)
     assert (curve.epochs.tolist(), curve.mean.tolist(), curve.sd.tolist()) == ([1], [2.5], [0])
     (tmp_path / "seed-3" / "metrics.jsonl").write_text("")
-    with pytest.raises(AnalysisError, match="no epoch is finished"):
+    with pytest.raises(FigureError, match="no epoch is finished"):
         training_curve(tmp_path)
-    with pytest.raises(AnalysisError, match="name one that gridsum train made"):
+    with pytest.raises(FigureError, match="name one that gridsum train made"):
         training_curve(tmp_path / "seed-3")

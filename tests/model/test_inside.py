@@ -1,15 +1,22 @@
 import dataclasses
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.analysis.placement import SHARED, shares_of, written
-from gridsum.model.inside import Trace
+from gridsum.model.inside import SHARED, Trace
+from gridsum.model.store import Model
 from gridsum.tasks import PAD, Addition
+from tests.figures.conftest import traced
 from tests.oracles.seq2grid import place
 
 ADD = Addition()
+
+
+@pytest.fixture(scope="module")
+def traces(base: Model) -> list[Trace]:
+    return [traced(base, text)[1] for text in ("523+102+9416", "58+67")]
 
 
 def shown(symbols: torch.Tensor) -> list[str]:
@@ -21,7 +28,7 @@ def shown(symbols: torch.Tensor) -> list[str]:
 
 def test_the_papers_example_is_written_as_columns(traces):
     for placement in ("soft", "hard"):
-        lines = shown(written(traces[0], placement))
+        lines = shown(traces[0].written(placement))
         assert [line.removeprefix("+") for line in lines] == ["9416", "102", "523", ""], "a row is to spare"
 
 
@@ -34,14 +41,14 @@ def test_shares_are_the_papers_recurrence_on_symbols(seed, count):
     grids = torch.zeros(1, 3, 4, 8)
     trace = Trace(symbols, actions, grids, torch.zeros(1, 3, 4, 13), None, None, ADD.alphabet.symbols)
     one_hot = torch.eye(13, dtype=torch.float64)[symbols]
-    shares = shares_of(trace, "soft", count)
+    shares = trace.shares("soft", count)
     assert torch.allclose(shares, place(one_hot[:count], actions[:count], 3, 4))
 
 
 def test_a_cell_without_a_majority_is_shared(traces):
     undecided = dataclasses.replace(traces[1], actions=torch.full_like(traces[1].actions, 1 / 3))
-    found = written(undecided, "soft")
-    shares = shares_of(undecided, "soft", len(undecided.symbols))
+    found = undecided.written("soft")
+    shares = undecided.shares("soft")
     full = shares.sum(-1) > 0.5
     assert full.any()
     assert (found[full & (shares.amax(-1) <= 0.5)] == SHARED).all()
