@@ -95,7 +95,7 @@ class Rows:
         """Whether a neighbour of a kind that means this can stand where a place's carry comes from; `end` if the place
         is in the last column and its carry comes from the left. The number below has no leading zeros."""
         if not self.row.rightward:
-            return (kind, meaning[0] == 0, place) in self._beside
+            return (kind, meaning, place) in self._beside
         begun = {False} if place.below is None else {True} if place.below == 0 and not end else {False, True}
         return any((each, place.carry) in self._rightward for each in begun)
 
@@ -129,11 +129,7 @@ class Rows:
     def _ways(self) -> dict["_Way", dict[Place, tuple[Meaning, "_Way"]]]:
         """What can come next, on the ways that rows can go from the last column to an empty first one. Under a term
         after the first lies any number, without leading zeros. Places that go on alike go on together."""
-        last = (Place(True, Shape.DIGIT, own, None, 0) for own in range(self.base))
-        others = (Place(False, Shape.DIGIT, own, below, 0) for own, below in product(range(self.base), repeat=2))
-        waiting = [
-            _Way.after(place, meaning, last=True) for place in (*last, *others) if (meaning := self.value(place))
-        ]
+        waiting = [way for _, way in self._last.values()]
         ways = dict[_Way, dict[Place, tuple[Meaning, _Way]]]()
         while waiting:
             here = waiting.pop()
@@ -144,9 +140,19 @@ class Rows:
         return ways
 
     @cached_property
-    def _beside(self) -> set[tuple[Cell, bool, Place]]:
-        """The kind of a cell, whether it means a 0, and what can stand on its left."""
-        return {(here.kind, here.zero, place) for here, further in self._ways.items() for place in further}
+    def _last(self) -> dict[Place, tuple[Meaning, "_Way"]]:
+        """What can stand in the last column."""
+        first = (Place(True, Shape.DIGIT, own, None, 0) for own in range(self.base))
+        others = (Place(False, Shape.DIGIT, own, below, 0) for own, below in product(range(self.base), repeat=2))
+        found = {place: meaning for place in (*first, *others) if (meaning := self.value(place))}
+        return {place: (meaning, _Way.after(place, meaning, last=True)) for place, meaning in found.items()}
+
+    @cached_property
+    def _beside(self) -> set[tuple[Cell, Meaning, Place]]:
+        """The kind of a cell, what it means, and what can stand on its left."""
+        cells = [item for part in (self._last, *self._ways.values()) for item in part.items()]
+        ways = {(place.kind, meaning, way) for place, (meaning, way) in cells}
+        return {(kind, meaning, place) for kind, meaning, way in ways for place in self._ways[way]}
 
     @cached_property
     def _lefts(self) -> dict[Place, set[Neighbour | None]]:
