@@ -24,7 +24,10 @@ def spaces(draw_from: st.DrawFn) -> Space:
 def drawn(family: str, space: Space, seed: int, problems: int = 8) -> list[tuple[list[str], str]]:
     """The terms and the sum of each problem."""
     batch = sample(space, problems, Stream.of_seeds([seed]), change=FAMILIES[family])
-    return [(text.removesuffix("=").split("+"), batch.answer(0, i)) for i, text in enumerate(batch.expressions())]
+    return [
+        (text.removesuffix("=").split("+"), batch.task.decode(batch.targets[0, i].tolist()))
+        for i, text in enumerate(batch.expressions())
+    ]
 
 
 def crossed(terms: list[str]) -> list[int]:

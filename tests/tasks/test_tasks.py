@@ -108,7 +108,8 @@ def test_what_is_drawn_has_the_exact_answer(name: str, few: float):
         for problem in range(60):
             terms = task.parse(batch.expression(run, problem))  # a problem that is refused would be an error
             seen.add(len(terms))
-            assert batch.answer(run, problem) == task.answer(terms) == by_python(task, terms)
+            told = task.decode(batch.targets[run, problem].tolist())
+            assert told == task.answer(terms) == by_python(task, terms)
             assert len(task.answer(terms)) <= task.columns(len(terms), task.longest(terms))
     assert seen == set(range(1, space.terms[1] + 1))
 
@@ -130,7 +131,8 @@ def test_families_in_another_base(family: str):
     task = find("add:base=3")
     batch = sample(Space((2, 2), (1, 5)), 12, Stream.of_seeds([0]), task=task, change=FAMILIES[family])
     for problem in range(12):
-        assert batch.answer(0, problem) == task.answer(task.parse(batch.expression(0, problem)))
+        told = task.decode(batch.targets[0, problem].tolist())
+        assert told == task.answer(task.parse(batch.expression(0, problem)))
 
 
 @pytest.mark.parametrize(
@@ -211,7 +213,7 @@ def test_a_task_of_ones_own_is_drawn_and_its_rule_by_hand_is_proved_and_right(ni
         terms = table.task.parse(batch.expression(0, problem))
         columns = zip(*(map(int, term.zfill(5)) for term in terms), strict=True)
         right = "".join(str(sum(column) % 4) for column in columns).lstrip("0") or "0"
-        assert solve(table, terms).answer == batch.answer(0, problem) == right
+        assert solve(table, terms).answer == table.task.decode(batch.targets[0, problem].tolist()) == right
 
 
 def test_a_task_of_ones_own_is_trained_and_solved(nim: str, tmp_path: Path):
@@ -315,12 +317,10 @@ def test_a_rule_in_another_base_is_served_in_that_base():
     "text",
     [
         "1,000+2+12,345,678",
-        "1,000\n2\n12,345,678",
-        "  1,000\n+     2\n+ 12345678\n-----------\n",
         "1000 +\n2 + 12345678 =",
     ],
 )
-def test_numbers_are_read_as_people_write_and_paste_them(text: str):
+def test_numbers_are_read_as_people_write_them(text: str):
     assert find("add").parse(text) == ("1000", "2", "12345678")
     assert find("add:base=16").parse("FF+1") == ("ff", "1")
 

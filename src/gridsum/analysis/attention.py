@@ -89,10 +89,7 @@ def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadR
 
 
 def clearest(rules: Sequence[HeadRule], part: Literal["position", "content"]) -> HeadRule:
-    """Of the heads based on it the one with most bits of this part over the others.
-
-    Where there are none, it is one of those that choose at all, and else of all.
-    """
+    """The head with most bits of this part over the others: of those based on it, else of those that choose at all."""
     selective = [rule for rule in rules if rule.label != "unselective"]
     of_a_kind = [rule for rule in rules if rule.label == f"{part}-based"]
     return max(of_a_kind or selective or rules, key=lambda rule: 2 * getattr(rule, part) - rule.selectivity)

@@ -1,8 +1,7 @@
 """The ring of digits: the plane in which a network's digit vectors lie, and how ring-like they lie there.
 
-As in the paper, problems are drawn, every cell's vector is taken after every step until the computation halts, and
-those that the output layer reads as a digit are projected onto their two principal components. Vectors before any
-step are left out: they are the embeddings, which the network has not made.
+As in the paper, every cell's vector is taken after every step until the computation halts, and those that the output
+layer reads as a digit are projected onto their two principal components. Vectors before any step are the embeddings.
 
 A ring need not count once around. With digit d at the angle 2πwd/10 it winds w times; for w = 2 the digits d and
 d + 5 meet. A network can have several rings at once, on components of their own.
@@ -44,8 +43,7 @@ class DigitVectors:
 class Plane:
     """Two principal components: a point is mean + axes·coordinates."""
 
-    mean: np.ndarray
-    """[E]"""
+    mean: np.ndarray  # [E]
     axes: np.ndarray
     """[2,E], orthonormal; each one's largest entry is positive, so that a picture does not depend on the solver."""
     explained: tuple[float, float]
@@ -76,10 +74,8 @@ class Ring:
 
     seed: int
     plane: Plane
-    points: np.ndarray
-    """[P,2]"""
-    digits: np.ndarray
-    """[P]"""
+    points: np.ndarray  # [P,2]
+    digits: np.ndarray  # [P]
     centroids: np.ndarray
     """[10,2]; not a number for digits that never occur."""
     roundness: Roundness | None

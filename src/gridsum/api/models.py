@@ -1,7 +1,6 @@
-"""Models as they are held in Python: let one solve, look inside.
+"""Models as they are held in Python: networks of the paper's here, learned rules in `gridsum.api.rules`.
 
-A model answers by a network of the paper's (`PaperModel`) or by a rule that it learned (`gridsum.api.rules`). Torch is
-imported only where a network is asked.
+Torch is imported only where a network is asked.
 """
 
 from abc import ABC, abstractmethod

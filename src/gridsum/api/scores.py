@@ -100,7 +100,7 @@ def evaluate(
         if isinstance(one, PaperModel):
             one = one.runs
         if isinstance(one, Runs):
-            yield from one.kind.subjects(one, halting, placement, grids)
+            yield from one.kind.subjects(one, halting=halting, placement=placement, grids=grids)
         elif isinstance(one, RuleModel):
             yield rule_subject(one.name, one.table, one.seed)
         elif not callable(one):

@@ -19,10 +19,8 @@ _MOST_ROWS, _MOST_STEPS = 16, 41
 
 
 def draw(trace: "Trace", width: int | None = None) -> str:
-    """The grid as placed, then what every cell reads after each step; changed symbols stand in brackets.
-
-    It is no wider than the terminal. Of many rows, columns or steps, the first and the last ones are shown.
-    """
+    """The grid as placed, then what every cell reads after each step, no wider than the terminal. Of many rows,
+    columns or steps, the first and the last ones are shown."""
     answer, (frames, letters), (placed, placed_letters) = trace.answer, trace.frames, trace.placed
     width = width or shutil.get_terminal_size().columns
     height, columns = placed.shape

@@ -48,10 +48,7 @@ class Trace:
 
     @cached_property
     def inside(self) -> "Inside":
-        """Every internal as tensors (`gridsum.model.inside.Trace`): grids, actions, output symbols, λ_n and p_n.
-
-        The same for a rule as for a network; a rule's output symbols are certain.
-        """
+        """Every internal as tensors: grids, actions, output symbols (those of a rule are certain), λ_n and p_n."""
         from gridsum.automaton.rule import trace_of_rule
 
         assert self.states is not None

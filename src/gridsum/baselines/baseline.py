@@ -56,8 +56,7 @@ class Problem(NamedTuple):
 class Read(NamedTuple):
     """What one run makes of a problem."""
 
-    logits: Tensor
-    """[B,P,symbols]."""
+    logits: Tensor  # [B,P,symbols]
     regulariser: Tensor
     """What is added to the cross-entropy."""
     steps: Tensor
@@ -124,11 +123,8 @@ class Setting(NamedTuple):
 
 @dataclass(eq=False)
 class Baseline(Trainable):
-    """A baseline by name, as an entry of the registry.
-
-    `shape` is a frozen dataclass: the section `network` of its configuration. `numbers` are suites with the share of
-    whole results that its native setting has to reach, and where that comes from.
-    """
+    """A baseline as an entry of the registry. `shape` is the section `network` of its configuration; `numbers` are
+    suites with the share of whole results that its native setting has to reach, and where that comes from."""
 
     name: str
     title: str
@@ -174,7 +170,7 @@ class Baseline(Trainable):
     def answer(self, network: BaselineNetwork, config: BaselineConfig, batch: Batch, draws: Stream) -> Tensor:  # noqa: ARG002
         return answers(network, batch, config.space)[0]
 
-    def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
+    def subjects(self, model: Any, **how: Any) -> Iterator[Any]:  # noqa: ARG002
         yield baseline_subject(model, self.given[model.config.setting])
 
 

@@ -32,10 +32,7 @@ class Shape:
 
 
 class DiagonalUnit(nn.Module):
-    """One step: s' = g ⊙ moved(s) + (1 - g) ⊙ tanh(C * (r ⊙ s)), r and g convolutions of s too.
-
-    `moved` is the diagonal gate: a third of the maps comes from the left neighbour, a third from the right.
-    """
+    """One step: s' = g ⊙ moved(s) + (1 - g) ⊙ tanh(C * (r ⊙ s)), r and g convolutions of s too."""
 
     def __init__(self, maps: int) -> None:
         super().__init__()

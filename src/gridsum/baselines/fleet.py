@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 # What a step's random numbers are for.
 _PROBLEMS, _ENCODING, _INSIDE = range(3)
+# How often at most an answer is read back, where it is too long to be read back digit by digit.
 _PASSES = 32
-"""How often at most an answer is read back, where it is too long to be read back digit by digit."""
+# Runs that attend to all symbols are asked together up to so many of them, one by one beyond.
 _TOGETHER = 256
-"""Runs that attend to all symbols are asked together up to so many of them, one by one beyond."""
 _COSTS = len(fields(Cost))
 
 
@@ -109,9 +109,8 @@ def answers(network: "BaselineNetwork", batch: Batch, space: Space) -> tuple[Ten
 def _answered(network: "BaselineNetwork", runs: int, batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
     """The same, all of them laid out for `space`.
 
-    A baseline that reads what it has written is read back all at once, again and again, until nothing changes: that is
-    what writing digit by digit comes to. It begins with the right answer, so one that is right takes one pass. After
-    so many passes, digits that have not settled count as blank.
+    A baseline that reads what it has written is read back until nothing changes, which is what writing digit by digit
+    comes to. It begins with the right answer: one that is right takes one pass. What never settles counts as blank.
     """
     problem = network.encode(batch, space, None)
     named = {name: parameter.detach() for name, parameter in network.named_parameters()}

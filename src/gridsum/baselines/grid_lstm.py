@@ -51,10 +51,7 @@ class Block(nn.Module):
         return torch.cat(weight), torch.cat([row for pair in zip(time_bias, depth_bias, strict=True) for row in pair])
 
     def step(self, both: tuple[Tensor, Tensor], time: tuple, depth: tuple) -> tuple[tuple, tuple]:
-        """Both LSTMs with what `both` gave, once for all ticks; time and depth are (h, m), [...,E].
-
-        Here an LSTM shows h' = tanh(σ(o) ⊙ m') (Eq. 1).
-        """
+        """Both LSTMs, which show h' = tanh(σ(o) ⊙ m') here (Eq. 1); time and depth are (h, m), [...,E]."""
         h, m = (torch.cat(parts, -1) for parts in zip(time, depth, strict=True))
         opened, m = lstm(F.linear(h, *both), m)
         (h_time, h_depth), (m_time, m_depth) = (part.chunk(2, -1) for part in ((opened * m).tanh(), m))

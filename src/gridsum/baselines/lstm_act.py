@@ -72,11 +72,8 @@ class PonderingLSTM(BaselineNetwork[Shape]):
         return Read(logits, self.shape.ponder_cost * ponder.mean(), (ponder / count).mean())
 
     def ponder(self, x: Tensor, h: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Section 2 for one input: the state is the mean under p_n; and what pondering cost [B].
-
-        Halting does not touch the steps, so it is decided for all of them at the end. The output is linear in the
-        state, so the mean of outputs is the output of the mean.
-        """
+        """Section 2 for one input: the state is the mean under p_n, of which the output is the mean of outputs because
+        it is linear; and what pondering cost [B]. Halting does not touch the steps, so it is decided at the end."""
         states = []
         for n in range(self.shape.ponder):
             opened, m = lstm(self.gates(torch.cat((x, torch.full_like(x[:, :1], n == 0), h), -1)), m)
@@ -100,12 +97,7 @@ BASELINE = Baseline(
     shape=Shape,
     native=Setting(
         ("alignment", "partial sums"),
-        {
-            "task.terms": (1, 5),
-            "task.digits": (1, 5),
-            "network.partial_sums": True,
-            **schedule(10000, 256, 1e-3),
-        },
+        {"task.terms": (1, 5), "task.digits": (1, 5), "network.partial_sums": True, **schedule(10000, 256, 1e-3)},
     ),
     matched=Setting(("alignment",), schedule(8000, 256, 1e-3)),
     numbers=(("[1,5]x[1,5]", 0.99, "as our paper quotes it"),),

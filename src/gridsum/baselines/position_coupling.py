@@ -54,7 +54,6 @@ class CoupledDecoder(BaselineNetwork[Shape]):
         """Every term has a slot as long as terms can be; what a problem does not need of it is blank and not seen.
 
         It is asked in the middle of the positions: those at both ends come least often in training.
-        The result's positions are those of what it is written after: `=`, then its own digits.
         """
         table, count = table_of(batch, space), terms_of(batch)
         terms, digits = table.shape[-2:]
@@ -80,6 +79,7 @@ class CoupledDecoder(BaselineNetwork[Shape]):
         given = inputs["given"]
         equals = torch.full_like(given[:, :1], self.task.alphabet.equals_symbol)
         symbols = torch.cat((inputs["terms"], equals, given[:, :-1]), 1)
+        # The result's positions are those of what it is written after: `=`, then its own digits.
         result = torch.arange(given.shape[1], device=given.device) + inputs["start"][:, None]
         ids = torch.cat((inputs["positions"], result), 1)
         place = torch.arange(symbols.shape[1], device=symbols.device)

@@ -121,11 +121,8 @@ def parser_of(name: str, arguments: Sequence[str] = ()) -> Parser:
 
 
 def keep_freed_memory_for_a_while() -> None:
-    """For the torch that this process loads, or those that it starts; to be called before.
-
-    Built for ARM, torch has an allocator of its own. By itself it gives memory back 10 ms after it is freed, and every
-    page is cleared and mapped again at the next training step. Elsewhere see `gridsum.training.process`.
-    """
+    """To be called before torch is loaded: built for ARM, it has an allocator of its own, which gives memory back 10 ms
+    after it is freed. Elsewhere see `gridsum.training.process`."""
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "1000")
 
 

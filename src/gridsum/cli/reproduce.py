@@ -2,8 +2,6 @@
 measure all of them on the paper's problems, and write a report. The same for exact, and for the baselines from other
 papers. Finished work is kept: after an interruption, even a kill, the same command continues.
 
-of base and noGroups, the best runs on digits and on terms are overtrained.
-
 examples:
   gridsum reproduce --dry-run
   gridsum reproduce --quick

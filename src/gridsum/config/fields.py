@@ -1,7 +1,4 @@
-"""The configuration's fields by their dotted names: listed, changed, and read from text or JSON.
-
-A configuration travels as JSON. A name that does not exist is an error that names the nearest one.
-"""
+"""The configuration's fields by their dotted names: listed, changed, and read from text or JSON."""
 
 import ast
 import dataclasses

@@ -1,7 +1,6 @@
 """What a run is, as frozen data: the task, the model, the objective, the training.
 
-Every point that the paper leaves open is a field here, so that another interpretation can be tried without touching
-code. `gridsum.config.fields` names them and reads them.
+Every point that the paper leaves open is a field, so that another interpretation can be tried without touching code.
 """
 
 import dataclasses
@@ -85,11 +84,8 @@ class TaskConfig(Section):
         return find(self.name)
 
     def grid(self, space: Space, rows: int = 0, columns: int = 0) -> tuple[int, int]:
-        """The rows and columns of a grid for problems of `space`, H = N + F_H + R_H and W = D + F_W + R_W.
-
-        N and D are the most terms and digits, F is spare, and R, `rows` and `columns`, is drawn. It is never too narrow
-        for the result.
-        """
+        """The rows and columns of a grid for problems of `space`: H = N + F_H + R_H, where N are the most terms, F_H is
+        spare and R_H, `rows`, is drawn; W alike of digits, but never too narrow for the result."""
         height, width = space.terms[1] + self.spare_rows + rows, space.digits[1] + self.spare_columns + columns
         return height, max(width, space.columns_of(self.task))
 

@@ -1,10 +1,7 @@
 """What can be trained, by name: the paper's variants, `exact`, the baselines, and what other packages add.
 
-An entry is a `Trainable`. It says how its configuration is made, how a network of R runs is built of it, how a training
-step's gradients come about, what is done after training, and how problems are answered. The rest of the program asks
-the entry, so it trains, measures and loads all of them alike.
-
-Another package adds one by `register`, or names it in its pyproject.toml::
+The rest of the program asks the entry, so it trains, measures and loads all of them alike. Another package adds one by
+`register`, or names it in its pyproject.toml::
 
     [project.entry-points."gridsum.trainables"]
     mine = "my_package.mine:MINE"
@@ -74,9 +71,8 @@ class GradientSource(ABC):
 class Trainable(ABC):
     """One thing that can be trained.
 
-    Configurations are frozen dataclasses. Each has `variant`, the name of its entry; `training`, a `TrainingConfig`;
-    `steps`, the training steps in all; `learns`, the task; `space`, the problems it is trained on; and `label`, what
-    its records are called.
+    Its configuration is a frozen dataclass and has `variant`, the name of the entry; `training`, a `TrainingConfig`;
+    `steps`, the training steps in all; `learns`, the task; `space`, its problems; `label`, what its records are called.
     """
 
     name: str
@@ -115,10 +111,7 @@ class Trainable(ABC):
 
     @abstractmethod
     def answer(self, network: Any, config: Any, batch: Batch, draws: Stream) -> Tensor:
-        """What every run answers to problems [1,B] of those it is trained on: symbols [R,B,W], the units last.
-
-        `draws` is what random numbers come from, where it needs any.
-        """
+        """What every run answers to problems [1,B] of those it is trained on: symbols [R,B,W], the units last."""
 
     def held_out(self, network: Any, config: Any, batch: Batch, draws: Stream) -> dict[str, Tensor]:
         """What is logged, for each run [R], of problems that are never trained on: the share of results right."""
@@ -126,16 +119,15 @@ class Trainable(ABC):
         return {"held_out": (found == batch.targets_for(found.shape[-1])).all(-1).double().mean(1)}
 
     @abstractmethod
-    def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:
-        """What is measured of a loaded model (`gridsum.evaluation.evaluate.Subject`): its runs together, or each."""
+    def subjects(self, model: Any, **how: Any) -> Iterator[Any]:
+        """What is measured of a loaded model (`gridsum.evaluation.evaluate.Subject`): its runs together, or each; of
+        the paper's networks by this halting and placement, on these grids."""
 
     def finish(
         self, network: Any, config: Any, seeds: Sequence[int], report: Callable[[str], None]
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """What is done with a trained network of these seeds, in place: the index of every run, and what it came to.
-
-        Each comes as soon as the network holds its final weights.
-        """
+        """What is done with a trained network of these seeds, in place: the index of each run that has its final
+        weights, and what it came to."""
         return iter(())
 
     def memory(self, config: Any, runs: int) -> int:

@@ -102,10 +102,8 @@ def answered(
     halting: str = FIXED_POINT,
     placement: str = "hard",
 ) -> Answer:
-    """What was said to an expression, with the truth beside it.
-
-    The steps of a rule are counted until the last one in which a cell changed.
-    """
+    """What was said to an expression, with the truth beside it. The steps of a rule are counted until the last one in
+    which a cell changed."""
     base = task.alphabet.base
     return Answer(task.render(terms), said, task.answer(terms), steps, halting, placement, capped, base)
 

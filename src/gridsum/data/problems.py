@@ -5,8 +5,8 @@ uniform, so terms may have leading zeros::
 
     >>> from gridsum.data.streams import Stream
     >>> batch = sample(Space((2, 2), (3, 3)), 1, Stream.of_seeds([0]))
-    >>> batch.expression(0, 0), batch.answer(0, 0)
-    ('113+087=', '200')
+    >>> batch.expression(0, 0)
+    '113+087='
 """
 
 import re
@@ -76,9 +76,6 @@ class Batch:
     def expressions(self, run: int = 0) -> list[str]:
         return [self.expression(run, problem) for problem in range(self.symbols.shape[1])]
 
-    def answer(self, run: int, problem: int) -> str:
-        return self.task.decode(self.targets[run, problem].tolist())
-
 
 Drawn = tuple[Tensor, Tensor]
 """How many digits [R,B,N] each term has, and these [R,B,N,D], which begin with the units."""
@@ -97,9 +94,8 @@ def sample(
     """`problems` problems of Π for every run of `stream`, without leaving the stream's device; or what `change` makes
     of them, which are sums.
 
-    In a share `few_digits` of them, drawn one by one, all digits are of three that the problem draws: so neighbours
-    that are rare among uniform digits, such as rows of nines, come often. Numbers of terms, lengths and all other
-    problems are the same without.
+    In a share `few_digits` of them all digits are of three that the problem draws: so neighbours that are rare among
+    uniform digits, such as rows of nines, come often. All else is the same without.
     """
     terms_max, digits_max = space.terms[1], space.digits[1]
     terms = stream.fold(1).integers(*space.terms, problems)

@@ -1,11 +1,8 @@
 """Randomness as a pure function of a key.
 
-Every random number of gridsum is `hash(key, index)`: the key of a run is made of its seed, what the numbers
-are for and the training step, so nothing has to be stored to resume, a run draws the same numbers alone or in
-a fleet, and a step can be computed again. The numbers are the same on the CPU and on a GPU.
-
-The generator is SplitMix64: the index, spread by an odd constant, goes through a 64-bit mixer. Torch's int64
-products wrap around modulo 2^64, which is what the mixer needs.
+Every random number is `hash(key, index)`: the key of a run is made of its seed, what the numbers are for and the
+training step. So nothing is stored to resume, a run draws the same alone or in a fleet, on a CPU or a GPU, and a step
+can be computed again. The generator is SplitMix64; torch's int64 products wrap around modulo 2^64, as it needs.
 """
 
 import functools

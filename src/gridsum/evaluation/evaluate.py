@@ -1,7 +1,7 @@
 """One way to measure: whatever answers gets the problems of a suite, and a record is kept for each of its runs.
 
-A subject is anything that answers: networks of the paper, a rule, a baseline, a function of the user. It says who it is
-and what it answers to a batch of problems. All else (which problems, what is right, what is recorded) stands here once.
+A subject says who it is and what it answers to a batch of problems. Which problems, what is right and what is recorded
+stands here once.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,10 +26,8 @@ from gridsum.ops.grids import GridSize
 from gridsum.tasks import PAD, Task, find
 
 Grids = Literal["every", "published"]
-"""Every size that training draws from, as often as any other; or the five that the published test code draws.
-
-A network may add on one grid and fail on one that is a column narrower, so a score hangs on the grids it is of.
-"""
+"""Every size that training draws from, as often as any other; or the five that the published test code draws. A network
+may add on one grid and fail on one that is a column narrower."""
 PUBLISHED = ((0, 3), (3, 3), (3, 1), (2, 1), (1, 3))
 """R_H and R_W of the published code's five test batches: Python's `random`, seeded with 0, after 128 numbers each."""
 # What an evaluation's random numbers are for, beside its problems.
@@ -170,8 +168,7 @@ def evaluate(
 def count(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Compare symbols [..., B, W]: by problem, characters right, those that count, and whether the whole is right.
 
-    A position counts where the prediction or the target is not PAD, so that rows of blanks earn nothing. A result is
-    right when none of its positions is wrong.
+    A position counts where the prediction or the target is not PAD, so that rows of blanks earn nothing.
     """
     assert predicted.shape[-2:] == target.shape[-2:], "a prediction for every position of every problem"
     right = predicted == target
@@ -191,11 +188,8 @@ def paper_subject(
     check_rule(network, rule)
 
     def parts(suite: Suite, problems: int) -> list[Part]:
-        """Equally many problems for each size; of fewer problems than sizes, one each.
-
-        Worked examples stand on the smallest, together.
-        """
-        if suite.expressions:
+        """Equally many problems for each size; of fewer problems than sizes, one each."""
+        if suite.expressions:  # on the smallest grid, together
             return [Part(problems)]
         # All sizes, in an order in which the first few differ in both rows and columns.
         rows, columns = task.random_rows + 1, task.random_columns + 1

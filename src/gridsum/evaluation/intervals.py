@@ -4,9 +4,8 @@ Problems come in batches that share a grid, and characters in problems that shar
 add no chance; problems do. A score's variance is that of a ratio of sums over problems, taken within each grid. It says
 how many independent trials the score is worth, and Wilson's interval is made of these.
 
-The rule for standings stands before the numbers are known. Reached is shown, not presumed: the whole interval of ours
-lies above the paper's number less a margin. That two numbers do not differ significantly shows nothing, since a wide
-interval never does. The paper's numbers are taken as printed.
+Reached is shown, not presumed: the whole interval of ours lies above the paper's number, as printed, less a margin.
+That two numbers do not differ significantly shows nothing, since a wide interval never does.
 """
 
 import math
@@ -58,8 +57,7 @@ def interval(record: Record, measure: Measure) -> tuple[float, float]:
 def independent_trials(record: Record, measure: Measure) -> float:
     """How many independent trials a score is worth: never more than it has, and problems where nothing varies.
 
-    Its variance is that of a ratio of sums (linearised): right − share · valid varies from problem to problem within a
-    grid.
+    Its variance is that of a ratio of sums (linearised): right − share · valid varies within a grid.
     """
     share, squares, size = getattr(record, measure), 0.0, 0
     for batch in record.batches or ():

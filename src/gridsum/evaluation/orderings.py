@@ -96,11 +96,8 @@ def pairs_of(claim: Claim) -> list[Pair]:
 
 
 def findings(records: Iterable[Record]) -> dict[Pair, Finding]:
-    """Every comparison of the claims, once, corrected for all of them together; none of no records.
-
-    The records are those of the standard training runs of every variant; of several for one variant, suite and seed
-    the last one counts.
-    """
+    """Every comparison of the claims, once, corrected for all of them together; none of no records. Of several records
+    for one variant, suite and seed the last one counts."""
     known: dict[tuple[str, str], dict[int | None, Record]] = {}
     for record in records:
         known.setdefault((record.variant, record.suite), {})[record.seed] = record

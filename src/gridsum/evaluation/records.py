@@ -110,11 +110,8 @@ _OF_BASELINES = ("given", "parameters", "problems_seen", "training_seconds")
 
 
 def append(path: str | Path, records: Iterable[Record]) -> None:
-    """Add the records to the end of a file of records, all of them or, if writing fails, none.
-
-    What an interrupted writer left of a record is removed: that suite is measured again. So a file that somebody else
-    has named is looked at before, by `check_file`.
-    """
+    """Add the records to the end of a file of records, all of them or, if writing fails, none. What an interrupted
+    writer left of a record is removed, so a file that somebody else has named is looked at before, by `check_file`."""
     lines = "".join(map(as_line, records)).encode()
     if lines:
         append_lines(Path(path), lines)

@@ -35,10 +35,7 @@ _LOOK_AT_MEMORY = 16
 def solve(
     model: Model, expressions: Sequence[tuple[str, ...]], options: SolveOptions = AS_TRAINED, watch: Watch | None = None
 ) -> Iterator[Answer]:
-    """The answers of a model of one run, in order; those of equal shape that follow each other go together.
-
-    `watch` sees every grid as it comes.
-    """
+    """The answers of a model of one run, in order; those of equal shape that follow each other go together."""
     network, task = model.network, model.task
     rule = options.halting or default_rule(network)
     for shape, alike in groupby(expressions, lambda terms: (len(terms), max(map(len, terms)))):

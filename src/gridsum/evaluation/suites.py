@@ -1,8 +1,7 @@
 """What is measured: every table's problems as data, and the one place where they are drawn.
 
-A suite is a problem space with a number of samples, named by its space (`2x602`), a family of problems within a space
-(`nines+1:2x[1,100]`, see `gridsum.evaluation.families`), or the paper's worked examples. A collection is the suites of
-one table. Networks and functions get their problems from here, so that under one seed all of them see the same.
+A suite is a problem space with a number of samples (`2x602`), a family of problems within a space (`nines+1:2x[1,100]`,
+see `gridsum.evaluation.families`), or the paper's worked examples. A collection is the suites of one table.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Tables as pure functions of records, in the paper's order and with the paper's numbers beside ours.
 
-Every line is one model on one suite, models under each other suite by suite: it stays narrow however many
-suites and models there are. Of several records for one line the last one counts.
+Every line is one model on one suite. Of several records for one line the last one counts.
 """
 
 import math

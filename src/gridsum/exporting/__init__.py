@@ -1,21 +1,53 @@
-"""Models for other programs: a Hugging Face folder, ONNX graphs, the JSON of a rule."""
+"""Models for other programs: a Hugging Face folder, ONNX graphs, the JSON of a rule.
 
+FOLDER/README.md           a card with metadata and scores
+FOLDER/config.json         the configuration
+FOLDER/model.safetensors   the weights, with the configuration inside; never a pickle
+FOLDER/rule.json           the rule, of a model that has one
+"""
+
+import json
 from pathlib import Path
 from typing import Literal
 
 from gridsum.api.loading import as_model, rule_model
 from gridsum.api.models import Model, ModelError
+from gridsum.api.rules import RuleModel
+from gridsum.config.fields import to_json
+from gridsum.evaluation.records import read
+from gridsum.evaluation.rendering import to_markdown
+from gridsum.evaluation.tables import TABLES
 from gridsum.io.disk import write_atomically
+from gridsum.io.names import MODELS
+from gridsum.io.version import __version__
+from gridsum.model.store import EXPORTED, shipped_records
 
 FORMATS = ("hf", "onnx", "json")
+_CARD = """---
+license: mit
+library_name: gridsum
+tags: [arithmetic, addition, systematic-generalisation, cellular-automaton, universal-transformer]
+---
+# gridsum-{name}
+
+A network of gridsum (`pip install .` in a checkout of it), variant `{variant}`, seed {seed}, {parameters:,} parameters.
+Its task is `{task.name}`: {task.meaning}.
+{use}
+```python
+import gridsum
+
+model = gridsum.load("this-folder")
+print(model.solve("{example}"))
+```
+
+{scores}"""
 
 
 def export(model: str | Path | Model, out: str | Path, to: Literal["hf", "onnx", "json"] = "hf") -> list[Path]:
     """Write a model for other programs; returns the files.
 
-    "hf" is a folder for the Hugging Face Hub, which `gridsum.load` reads too; its card has the scores of a shipped
-    model. "onnx" is a folder of graphs of the input and of a step. "json" is a file with the rule of a model that has
-    one.
+    "hf" is a folder for the Hugging Face Hub, which `gridsum.load` reads too, "onnx" a folder of graphs of the input
+    and of a step, "json" a file with the rule of a model that has one.
     """
     place = Path(out)
     if to not in FORMATS:
@@ -30,6 +62,26 @@ def export(model: str | Path | Model, out: str | Path, to: Literal["hf", "onnx",
         from gridsum.exporting.graphs import write_graphs
 
         return write_graphs(found.network, place)
-    from gridsum.exporting.hugging_face import write_folder
+    about = {"model_type": "gridsum", "gridsum_version": __version__, "alphabet": list(found.task.alphabet.symbols)}
+    files = {
+        "README.md": _card(found),
+        "config.json": json.dumps(about | json.loads(to_json(found.config)), indent=2) + "\n",
+    }
+    if isinstance(found, RuleModel):
+        files["rule.json"] = found.table.to_json() + "\n"
+    for name, text in files.items():
+        write_atomically(place / name, text.encode())
+    found.save(place / EXPORTED)
+    return [*(place / name for name in files), place / EXPORTED]
 
-    return write_folder(found, place)
+
+def _card(model: Model) -> str:
+    """The README of a model, with metadata that the Hub reads."""
+    records = shipped_records(model.name)
+    return _CARD.format(
+        **model.about | {"name": Path(model.name).name},
+        task=model.task,
+        use=f"Use it for {MODELS[model.name]}.\n" if model.name in MODELS else "",
+        example=model.task.render(tuple(map(model.task.alphabet.write, (67, 58)))).removesuffix("="),
+        scores=to_markdown(TABLES["scores"](read([records]))) if records.is_file() else "",
+    )

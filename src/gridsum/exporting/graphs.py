@@ -1,15 +1,9 @@
 """A model as ONNX graphs, with any number of problems, rows and columns.
 
-Of the paper's networks:
-
     input.onnx   symbols [B,S] → vectors [B,S,E], actions [B,S,3]
     step.onnx    grid [B,H,W,E], context [B,C,E] → the next grid, the next context, halting [B] and logits [B,H,W,Σ]
                  of the grid given; without context and halting where the network takes a fixed number of steps
-
-Of a network of bits:
-
-    input.onnx   symbols [B,S] → vectors [B,S,E], actions [B,S,3]
-    step.onnx    symbols of the cells [B,H,W] (digits from 0, the sign, nothing), bits [B,H,W,m] as ±1
+                 of bits: symbols of the cells [B,H,W] (digits from 0, the sign, nothing), bits [B,H,W,m] as ±1
                  → the next bits, and logits [B,H,W,Σ] of the bits given
 
 The caller places vectors on the grid by their actions (`gridsum.ops.placement.plain` has the definition) and takes

@@ -1,11 +1,5 @@
-"""Pictures, each a function from data to a matplotlib figure, for print, screen and notebook.
-
-    import gridsum
-
-    gridsum.load("base").trace("523+102+9416").plot()
-
-A figure shows itself in a notebook; `save` writes it as SVG, PNG or PDF. Nothing is said by colour alone.
-"""
+"""Pictures, each a function from data to a matplotlib figure, which shows itself in a notebook; `save` writes it as
+SVG, PNG or PDF. Nothing is said by colour alone."""
 
 try:
     import matplotlib as _matplotlib  # noqa: F401

@@ -16,8 +16,7 @@ from gridsum.model.inside import Trace
 from gridsum.ops.placement.plain import ACTIONS, NOP
 
 _DPI = 110
-_CELL, _LETTER, _MARGIN, _HEAD, _FOOT = 0.42, 0.155, 0.3, 0.85, 0.75
-"""Inches."""
+_CELL, _LETTER, _MARGIN, _HEAD, _FOOT = 0.42, 0.155, 0.3, 0.85, 0.75  # inches
 _WRITING, _CHANGING, _IDLE, _FIRST, _END = 0.35, 0.6, 0.18, 1.0, 3.0
 """Seconds a frame stays: steps without a change pass quickly."""
 

@@ -55,8 +55,7 @@ def curves(records: Sequence[Record]) -> list[Curve]:
 def plot_baselines(records: Sequence[Record]) -> Picture:
     """Whole results right against digits and against terms: the best seed of each baseline, its median as a thin line.
 
-    Those that were trained as ours have a row of their own, above those that were trained as in their own papers.
-    Ours are black. Each baseline has a colour and a mark of its own.
+    Those that were trained as ours have a row above those that were trained as in their own papers. Ours are black.
     """
     every = curves(records)
     axes_shown = [axis for axis in _TITLES if any(curve.axis == axis for curve in every)]

@@ -36,10 +36,8 @@ class TermsCurve:
 
 
 def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
-    """A curve for each model that has records on two suites or more of the collection `terms`.
-
-    Where a run was measured on several choices of grids, those on every size are shown alone.
-    """
+    """A curve for each model that has records on two suites or more of the collection `terms`. Where a run was measured
+    on several choices of grids, those on every size are shown alone."""
     terms = {suite.name: suite.space.terms[0] for suite in COLLECTIONS["terms"]}
     cells = {row: found for row, found in arrange(records, terms).items() if len(found) > 1}
     every = {(row.model, row.seed) for row in cells if row.grids == "every"}
@@ -108,8 +106,7 @@ class TrainingCurve:
 
     label: str
     regulariser: str
-    epochs: np.ndarray
-    """[T]"""
+    epochs: np.ndarray  # [T]
     mean: np.ndarray
     """[T], over the seeds that reached the epoch."""
     sd: np.ndarray

@@ -9,8 +9,7 @@ from gridsum.figures.steps import ANSWER, MOST_CELLS, PLAIN
 from gridsum.figures.style import QUIET, FigureError, Picture, bare, square, styled, write
 from gridsum.tasks import PAD
 
-_CELL = 0.36
-"""Inches."""
+_CELL = 0.36  # inches
 _TINTS = ("#f9d9a6", "#cfe8d5", "#f2d3e2", "#d8d4ee", "#e4e0d0")
 """One for each carry; where there are more, tints come again, and the small letters tell them apart."""
 

@@ -19,8 +19,7 @@ MOST_CELLS = 600
 """Grids beyond this are no picture any more: a symbol would be smaller than a millimetre."""
 _MOST_COLUMNS = 60
 ACTION_MEANINGS = {"TLU": "append to the top row", "NLP": "push a new row", "NOP": "leave out"}
-_CELL = 0.32
-"""Inches."""
+_CELL = 0.32  # inches
 _PANELS_A_ROW = 6
 _LEGEND = (
     "What the output layer reads in every cell; steps without a change are left out.\n"

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from gridsum.evaluation.records import Record
 from gridsum.figures.style import INK, LINE, QUIET, RIGHT, WRONG, FigureError, Picture, line_style, styled
 
-_ROW = 0.19
-"""Inches."""
+_ROW = 0.19  # inches
 _MEANS = {"char": "share of characters right", "seq": "share of whole sums right"}
 _VERDICTS = {"inside": ("D", INK), "above": ("v", RIGHT), "below": ("^", WRONG)}
 """How the paper's number is marked: a triangle points to where ours lie."""
@@ -49,10 +48,8 @@ def plot_numbers(numbers: Sequence[Any]) -> Picture:
 
 @styled
 def plot_carries(records: Sequence[Record]) -> Picture:
-    """Whole sums right, and steps until halting, against how many columns one carry crosses.
-
-    A line is the median over the runs of a model, its band the middle half of them.
-    """
+    """Whole sums right, and steps until halting, against how many columns one carry crosses: the median over the runs
+    of a model, and as a band the middle half of them."""
     found: dict[str, dict[int, list[Record]]] = {}
     for record in records:
         family, _, _ = record.suite.partition(":")

@@ -69,10 +69,8 @@ def clear_temporaries(folder: Path) -> None:
 
 
 def append_lines(path: Path, lines: bytes, durable: bool = True) -> None:
-    """Add whole lines to the end of a file, all of them or, if writing fails, none.
-
-    A line that an earlier writer was killed in is mended first: completed by its newline if it is whole, else removed.
-    """
+    """Add whole lines to the end of a file, all of them or, if writing fails, none. A line that an earlier writer was
+    killed in is mended first: completed by its newline if it is whole, else removed."""
     from filelock import lock_descriptor
 
     _make(path.parent)
@@ -104,11 +102,8 @@ def append_lines(path: Path, lines: bytes, durable: bool = True) -> None:
 
 
 def end_of_lines(content: bytes) -> tuple[int, bytes]:
-    """How much of a file is whole lines, and the newline that the last of them lacks.
-
-    A crash may also leave zeros where the disk was told of a length and not of the bytes.
-    """
-    content = content.rstrip(b"\0")
+    """How much of a file is whole lines, and the newline that the last of them lacks."""
+    content = content.rstrip(b"\0")  # a crash leaves zeros where the disk was told of a length and not of the bytes
     end = content.rfind(b"\n") + 1
     try:
         json.loads(content[end:])
@@ -118,10 +113,8 @@ def end_of_lines(content: bytes) -> tuple[int, bytes]:
 
 
 def read_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects in the lines of a file, in order; a line that is none is named.
-
-    What a killed writer left of a last line is passed over, because it is written again.
-    """
+    """The JSON objects in the lines of a file, but for what a killed writer left of a last; a line that is none is
+    named."""
     content = path.read_bytes()
     for number, line in enumerate(content[: end_of_lines(content)[0]].rstrip().splitlines(), 1):
         try:
@@ -137,11 +130,8 @@ def read_objects(path: Path) -> Iterator[dict[str, Any]]:
 def locked(folder: Path, warn: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Have a folder alone, for as long as this process lives; it is created if need be, and removed if left empty.
 
-    The lock is looked at before everything that is written there: it is an error if the folder has vanished, was moved,
-    or its lock is another's by now.
-
-    The lock is the system's: it ends with the process, however that ends, so no stale one has to be removed. Where the
-    file system has none, that is said, and the work goes on.
+    It is an error to write there once the folder has vanished, was moved, or its lock is another's. The lock is the
+    system's: it ends with the process, however that ends. Where the file system has none, that is said.
     """
     from filelock import FileLock, Timeout
 

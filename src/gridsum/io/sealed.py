@@ -1,8 +1,5 @@
-"""Tensors in a safetensors file that carries what it is and a checksum of all it holds.
-
-Such a file cannot run code. The checksum finds damage, a flipped bit anywhere; against malice stand the checks of
-whoever builds something from it.
-"""
+"""Tensors in a safetensors file, which cannot run code, with what it is and a checksum of all it holds. That finds
+damage; against malice stand the checks of whoever builds something from it."""
 
 import hashlib
 import json
@@ -51,15 +48,15 @@ def unseal(path: Path, form: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def difference(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> str | None:
     """In which tensor two sets of them differ by name, shape or type, in words; None where they are alike."""
-    ours, theirs = ({name: _told(tensor) for name, tensor in tensors.items()} for tensors in (expected, found))
-    for name in sorted(ours.keys() | theirs.keys()):
-        if ours.get(name) != theirs.get(name):
-            return f"{name} is {theirs.get(name, 'absent')} but should be {ours.get(name, 'absent')}"
+
+    def told(tensor: Tensor | None) -> str:
+        return "absent" if tensor is None else f"{list(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
+
+    for name in sorted(found.keys() | expected.keys()):
+        is_now, should_be = (told(tensors.get(name)) for tensors in (found, expected))
+        if is_now != should_be:
+            return f"{name} is {is_now} but should be {should_be}"
     return None
-
-
-def _told(tensor: Tensor) -> str:
-    return f"{list(tensor.shape)} of {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def _open(path: Path, form: str | None, whole: bool) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -16,10 +16,8 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """The signals raise `Stopped` in the main thread, once: what is saved then is not interrupted by a second one.
-
-    One that somebody ignores or handles already, as nohup does SIGHUP, is left alone.
-    """
+    """The signals raise `Stopped` in the main thread, once: what is saved then is not interrupted by a second one. One
+    that somebody ignores or handles already, as nohup does SIGHUP, is left alone."""
     here = threading.current_thread() is threading.main_thread()  # the only one that may
     taken = [number for number in _NUMBERS if here and signal.getsignal(number) is signal.SIG_DFL]
 

@@ -1,8 +1,7 @@
 """How a training run of the network of bits computes its grids: whole, or only the cells that belong to them.
 
 `Whole` is the definition, `gridsum.model.rule` on grids that all runs share. `Packed` holds the cells inside each grid
-in one line, one after the other, and finds neighbours by their numbers: on a CPU nothing is computed that a mask would
-throw away.
+in a line, and finds neighbours by their numbers: on a CPU nothing is computed that a mask would throw away.
 """
 
 import torch
@@ -15,10 +14,8 @@ from gridsum.ops.grids import linear, neighbours
 
 
 def cells_of(network: RuleNetwork, inside: Tensor) -> "Whole | Packed":
-    """How grids are computed, `inside` [R,B,H,W,1] being 1 for the cells that belong to them, else 0.
-
-    Whole where shapes must stay, as for a GPU, or where someone has changed the network.
-    """
+    """How grids are computed, of cells `inside` [R,B,H,W,1]: whole where shapes must stay, as for a GPU, or where
+    someone has changed the network."""
     return Whole(network, inside) if inside.is_cuda or not as_written(network) else Packed(network, inside)
 
 

@@ -55,10 +55,9 @@ def infer(
     hard: bool = False,
     watch: Watch | None = None,
 ) -> Outcome:
-    """Run until every sample has halted.
+    """Run until every sample has halted; `draws` [R,B,max steps] are what the rule `sampled` compares λ with.
 
-    `draws` [R,B,max steps] are the uniform numbers that the rule `sampled` compares λ with. `watch` is shown every
-    moment as it comes. Problems that have halted in every run leave the computation, unless someone looks on.
+    Problems that have halted in every run leave the computation, unless someone looks on.
     """
     check_rule(network, rule)
     config, chosen = network.config, form_of(network)

@@ -24,10 +24,7 @@ Output = Tensor | tuple[Tensor, ...]
 
 @contextmanager
 def recorded(network: nn.Module, names: str | Iterable[str] | None = None) -> Iterator[dict[str, list[Output]]]:
-    """While this lasts, the outputs of the parts of these names (of all parts by default), in the order of the calls.
-
-    Names are those of `named_modules`. The parts of a recurrent step are called once a step.
-    """
+    """While this lasts, the outputs of the parts of these names, by default of all, call by call."""
     parts = {name: part for name, part in network.named_modules() if name}
     calls: dict[str, list[Output]] = {}
     for name in [names] if isinstance(names, str) else parts if names is None else names:
@@ -65,8 +62,7 @@ class Trace:
     """[S], the input."""
     actions: Tensor
     """[S,3], the probabilities of TLU, NLP and NOP: writing a symbol, opening a row with it, skipping it."""
-    grids: Tensor
-    """[N+1,H,W,E]."""
+    grids: Tensor  # [N+1,H,W,E]
     decoded: Tensor
     """[N+1,H,W,13], the probabilities of the symbols that the output layer reads in every cell."""
     halting: Tensor | None

@@ -1,8 +1,8 @@
 """Rollouts by Triton kernels.
 
-Two things shape them. A GPU must not wait for answers from the host, so shapes stay and the kernels are told, run by
-run, which samples are left. And what lies between large products is bound by memory, so the kernels read and write
-everything once. Where sizes do not fit a kernel, that part is computed by its module.
+A GPU must not wait for answers from the host, so shapes stay and the kernels are told, run by run, which samples are
+left. What lies between large products is bound by memory, so they read and write everything once. Where sizes do not
+fit a kernel, that part is computed by its module.
 """
 
 import torch

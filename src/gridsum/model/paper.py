@@ -1,13 +1,11 @@
 """The paper's network, equation by equation in the paper's order, for R runs at once.
 
-Here are the parts; the network that is made of them stands where it is rolled out (`gridsum.model.rollout.Network`).
-What is written here is what runs. The operations stand in `gridsum.ops`, each with its plain definition; a module that
-is called by itself computes by these. A rollout of a network that nobody has changed computes by their fast forms, and
-the tests hold every one of them against the definition.
+Here are the parts; the network is made of them where it is rolled out (`gridsum.model.rollout.Network`). The operations
+stand in `gridsum.ops`, each with its plain definition, by which a module computes that is called by itself. A rollout
+of a network that nobody has changed computes by their fast forms, which tests hold against the definition.
 
 Shapes have one legend: R runs, B problems, S symbols, H rows, W columns, E features, h heads, C vectors of the context.
-Every parameter and every activation leads with the run. Nothing mixes runs, so a run computes the same alone or in a
-fleet.
+Every parameter and activation leads with the run, and nothing mixes runs.
 """
 
 import math
@@ -174,11 +172,8 @@ STEPS: dict[str, Callable[[Sequence[Generator], ModelConfig], nn.Module]] = {"at
 
 
 def register_step(name: str, make: Callable[[Sequence[Generator], ModelConfig], nn.Module]) -> None:
-    """Give a recurrent step of one's own a name, so that networks with it can be trained, saved and loaded.
-
-    `make` is called as `Step` is: with a generator for each run, from which parameters are drawn (see `RunModule`), and
-    the configuration. Its forward takes what `Step`'s does, of which `drops` are the dropout of three layers.
-    """
+    """Give a recurrent step of one's own a name, so that networks with it can be trained, saved and loaded. `make` and
+    its forward take what `Step` and its forward take; `drops` are the dropout of three layers."""
     STEPS[name] = make
 
 
@@ -194,10 +189,7 @@ def make_step(runs: Sequence[Generator], config: ModelConfig) -> Step:
 
 @written
 class ContextAttention(RunModule):
-    """Multi-head attention from the context to the flattened grid, with row-wise ALiBi (Eq. 13).
-
-    Head m's bias falls by 2^-m a row, and is 0 in the top row.
-    """
+    """Multi-head attention from the context to the flattened grid; head m's bias falls by 2^-m a row (Eq. 13)."""
 
     decayed = ("projection", "output")
 
@@ -255,11 +247,8 @@ def survival(halting: Tensor) -> Tensor:
 
 
 def halting_distribution(halting: Tensor, epsilon: float | Tensor) -> tuple[Tensor, Tensor]:
-    """p_n from λ_n [K,R,B], truncated (Eq. 10): p [K,R,B], and the truncation step N [R,B] of each sample.
-
-    A sample stops at the first n before which it has halted with a probability above 1 − ε, or at the last n
-    given; that n takes what remains, so p sums to 1.
-    """
+    """p_n from λ_n [K,R,B], truncated (Eq. 10): p [K,R,B], and the truncation step N [R,B] of each sample, the first
+    before which it has halted with a probability above 1 − ε, or the last; N takes what remains, so p sums to 1."""
     before = survival(halting)
     step = torch.arange(halting.shape[0], device=halting.device).view(-1, *[1] * (halting.dim() - 1))
     truncation = torch.where(before < epsilon, step, halting.shape[0] - 1).amin(0)

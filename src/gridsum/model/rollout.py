@@ -30,8 +30,7 @@ class Start:
     """What a rollout starts from, and how far it goes."""
 
     network: "Network"
-    symbols: Tensor
-    """[R,B,S]."""
+    symbols: Tensor  # [R,B,S]
     size: GridSize
     steps: int
     """The most there can be."""
@@ -154,11 +153,8 @@ Going = Callable[[], Tensor]
 
 
 def unroll(start: Start, going: Going | None = None) -> Iterator[Moment]:
-    """The moments n = 0 … `steps` of a rollout, one after the other. Whoever has seen enough stops asking for more.
-
-    Where samples are truncated, it ends when all of them are, unless `exactly` so many steps are to be taken. What
-    problems put out that are not `going` on has no meaning.
-    """
+    """The moments n = 0 … `steps` of a rollout, one after the other; it ends when all samples are truncated, unless
+    `exactly` so many are to be taken. What problems put out that are not `going` on has no meaning."""
     chosen = start.form or form_of(start.network)
     if chosen == "triton":
         from gridsum.model.kernel_rollout import KernelRollout
@@ -180,10 +176,7 @@ def unroll(start: Start, going: Going | None = None) -> Iterator[Moment]:
 
 @written
 class Network(RunsModule):
-    """R networks of one configuration, computed together; run r begins from seeds[r].
-
-    It is called as any torch module is: `network(symbols)` reads every step, with gradients.
-    """
+    """R networks of one configuration, computed together: `network(symbols)` reads every step, with gradients."""
 
     def __init__(self, config: ModelConfig, seeds: Sequence[int] = (0,), task: TaskConfig = _DEFAULT_TASK) -> None:
         super().__init__()
@@ -208,12 +201,10 @@ class Network(RunsModule):
         """Symbols [B,S], or [R,B,S] where each run has its own, to the logits and λ of every step.
 
         They are placed (Eq. 3) on grids of a `size`, by default the one that solving takes. Step follows step (Eq. 5),
-        until every sample has halted with a probability of 1 − ε (Eq. 10); fixed halting is read at its last step
-        alone. `dropout` is where dropout comes from (None: nothing is dropped).
+        until every sample has halted with a probability of 1 − ε (Eq. 10); fixed halting is read at its last alone.
 
         With `steps` it takes exactly so many, which spares a GPU the question after each, and gives the same readout if
-        they are enough. `epsilon` [R,B] truncates each sample at a threshold of its own, which is not below the
-        configuration's. `form` is what computes it (see `Start`).
+        they are enough. `epsilon` [R,B] truncates each sample at a threshold of its own, not below the configuration's.
         """
         config, chosen = self.config, form or form_of(self)
         if not isinstance(size, GridSize):

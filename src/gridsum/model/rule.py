@@ -4,7 +4,7 @@ A step makes m logits z of each cell; a bit is z > 0. Placement, attention, norm
 (`gridsum.model.paper`, Eq. 2, 3 and 5 to 7); what differs is what a cell remembers and sees. The symbol of a cell is
 seen at its own place only, so a step is a function of a symbol and a few bit patterns: it can be written down.
 
-Shapes: R runs, B problems, H rows, W columns, E features, m bits. A bit is +1 or −1; 0 stands for outside the grid.
+Shapes are the paper's, with m bits. A bit is +1 or −1; 0 stands for outside the grid.
 """
 
 import math
@@ -150,10 +150,8 @@ class RuleNetwork(RunsModule):
 
 
 def soft_bits(z: Tensor, noise: Tensor, hard: bool) -> Tensor:
-    """Numbers from 0 to 1, noisy and saturating; if `hard`, the bits that they are nearest to, with their gradient.
-
-    This is improved semantic hashing (Kaiser & Bengio 2018).
-    """
+    """Numbers from 0 to 1, noisy and saturating; if `hard`, the bits that they are nearest to, with their gradient:
+    improved semantic hashing (Kaiser & Bengio 2018)."""
     noisy = z + noise
     between = (1.2 * noisy.sigmoid() - 0.1).clamp(0, 1)
     return between + ((noisy > 0).to(between.dtype) - between).detach() if hard else between

@@ -43,11 +43,8 @@ def written(kind: type[Kind]) -> type[Kind]:
 
 
 def as_written(network: "RunsModule") -> bool:
-    """Whether a network computes as it is written here, so that a fast form may pass its modules by.
-
-    It does not where a module was replaced, subclassed or parametrised, where `forward` or another method was set on it
-    or on its class, or where someone has hooked into it, or into all modules.
-    """
+    """Whether a network computes as it is written here, so that a fast form may pass its modules by: no module was
+    replaced, subclassed, parametrised or hooked into, and no method set on it or on its class."""
     parts = list(network.modules())
     kinds = [type(part) for part in parts]
     return (

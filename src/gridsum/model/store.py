@@ -1,7 +1,6 @@
 """Models on disk: one safetensors file a run, with its configuration and seed inside.
 
-A weights file cannot run code, and it says what it is: loading one needs nothing beside it. It may come from anywhere,
-so nothing is built from it before its checksum, shapes, types and values have been looked at.
+It may come from anywhere, so nothing is built from it before its checksum, shapes, types and values are looked at.
 """
 
 import json

@@ -29,11 +29,9 @@ class Cost:
 
 
 def cost(logits: Tensor, targets: Tensor, columns: Tensor, certain: int, pad_weight: float) -> Cost:
-    """The cost of what is read in the top row after each recurrent step, logits [R,K,B,W,symbols].
-
-    Targets are [R,B,W]; `columns` [R,B,W] is 1 in those of each problem's grid. The last `certain` problems of the
-    batch were placed by the most probable actions.
-    """
+    """The cost of what is read in the top row after each recurrent step, logits [R,K,B,W,symbols], against targets
+    [R,B,W]; `columns` [R,B,W] is 1 in those of each problem's grid. The last `certain` problems of the batch were
+    placed by the most probable actions."""
     weight = class_weights(targets, pad_weight) * columns
     halves = weight.unflatten(1, (2, -1)).sum((2, 3))
     losses = cross_entropy(logits.transpose(0, 1), targets, weight).unflatten(2, (2, -1)).sum(3) / halves

@@ -35,11 +35,8 @@ def cost(
     columns: Tensor | None = None,
     success: Tensor | None = None,
 ) -> Cost:
-    """The cost of `rollout` against targets [R,B,W] (Eq. 11).
-
-    `columns` (bool [R,W]) says which columns belong to each run's grid. `success` is the measure a [R,B] where that is
-    `sampled` (see `sampled_success`), and is needed for it alone.
-    """
+    """The cost of `rollout` against targets [R,B,W] (Eq. 11). `columns` (bool [R,W]) says which columns belong to each
+    run's grid. `success` is the measure a [R,B] where that is `sampled` (see `sampled_success`)."""
     inside = _inside(targets, columns)
     step = torch.arange(rollout.steps.start, rollout.steps.stop, device=targets.device).view(-1, 1, 1)
     kind = torch.promote_types(rollout.logits.dtype, torch.float32)  # weights add up, whatever the products' precision
@@ -74,10 +71,8 @@ def cost(
 
 @torch.no_grad()
 def sampled_success(rollout: Readout, targets: Tensor, draws: Tensor, columns: Tensor | None = None) -> Tensor:
-    """a [R,B]: each sample's character accuracy at one step drawn from p, by `draws` [R,B], uniform in [0, 1).
-
-    That step is the first after which the sample has halted with a probability above the draw.
-    """
+    """a [R,B]: each sample's character accuracy at one step drawn from p by `draws` [R,B], uniform in [0, 1): the first
+    after which it has halted with a probability above the draw."""
     accuracies = character_accuracy(rollout.logits.argmax(-1), targets, _inside(targets, columns))
     # One too far where the draw exceeds p's rounded sum.
     drawn = (torch.cumsum(rollout.probability, 0) <= draws).sum(0)
@@ -114,10 +109,8 @@ def explore_reinforce(p: Tensor, success: Tensor, step: Tensor) -> Tensor:
 
 
 def kl_from_geometric(p: Tensor, truncation: Tensor, prior: float, truncated: bool = False) -> Tensor:
-    """KL(p ‖ geometric(λ_p)) of each sample, p leading with the reading.
-
-    If the geometric distribution is `truncated` at the same N as p, its last step takes what remains: (1 − λ_p)^N.
-    """
+    """KL(p ‖ geometric(λ_p)) of each sample, p leading with the reading. If the geometric distribution is `truncated`
+    at the same N as p, its last step takes what remains: (1 − λ_p)^N."""
     step = torch.arange(p.shape[0], device=p.device).view(-1, *[1] * (p.dim() - 1))
     log_survival = step * math.log1p(-prior)
     chance = torch.where(step < truncation, math.log(prior), 0.0) if truncated else math.log(prior)

@@ -1,8 +1,7 @@
-"""How much memory and time work takes, estimated before it begins; and the limit on memory.
+"""How much memory and time work takes, estimated of what was measured (benchmarks/records); and the limit on memory.
 
-Both are made of what was measured (benchmarks/records). Memory is rounded down: work that would fit is not refused.
-Time is operations, divided by the rate that an H200 or a core of a server's CPU was seen to reach: other machines
-differ.
+Memory is rounded down: work that would fit is not refused. Time is operations, divided by the rate that an H200 or a
+core of a server's CPU was seen to reach: other machines differ.
 """
 
 import torch
@@ -28,14 +27,13 @@ def solving_bytes(model: ModelConfig, cells: int) -> int:
 
 def check_memory(what: str, needed: int, device: torch.device) -> None:
     """Refuse work that takes more memory than there is, or than the variable allows."""
-    check_bytes(what, needed, memory_limit(lambda: memory_of(device)))
 
+    def free() -> int | None:
+        if on_gpu(device):
+            return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
+        return memory_free()
 
-def memory_of(device: torch.device) -> int | None:
-    """Bytes that are free; None where nobody knows."""
-    if on_gpu(device):
-        return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
-    return memory_free()
+    check_bytes(what, needed, memory_limit(free))
 
 
 def training_seconds(operations: float, device: torch.device, precision: str) -> float:
@@ -45,13 +43,11 @@ def training_seconds(operations: float, device: torch.device, precision: str) ->
     return operations / (_CPU_RATES["training"] * torch.get_num_threads())
 
 
-def solving_seconds(operations: float, device: torch.device) -> float:
-    return operations / (_SOLVING_RATE if on_gpu(device) else _CPU_RATES["solving"] * torch.get_num_threads())
-
-
-def solving_work(model: ModelConfig, cells: int) -> float:
-    """The operations of solving problems whose grids have so many cells together."""
-    return (model.fixed_steps if model.halting == "fixed" else _STEPS_OF_SOLVING) * float(operations(model, cells))
+def solving_seconds(model: ModelConfig, cells: int, symbols: int, device: torch.device) -> float:
+    """Of problems whose grids have so many cells together; so many symbols of each are placed."""
+    steps = model.fixed_steps if model.halting == "fixed" else _STEPS_OF_SOLVING
+    work = steps * operations(model, cells) + 2.0 * model.width * symbols * cells
+    return work / (_SOLVING_RATE if on_gpu(device) else _CPU_RATES["solving"] * torch.get_num_threads())
 
 
 def operations(model: ModelConfig, cells: int) -> int:

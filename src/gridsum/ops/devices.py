@@ -43,9 +43,8 @@ def describe(device: torch.device) -> str:
 class Replayed:
     """A function of tensors, which may change others in place, as a CUDA graph.
 
-    Shapes stay those of the first call. That one is eager, because what libraries allocate once must be allocated
-    before a capture; the second captures, which computes nothing by itself. Several that run one after the other may
-    share a `pool` of memory.
+    Shapes stay those of the first call, which is eager: what libraries allocate once must be allocated before a
+    capture. Several that run one after the other may share a `pool` of memory.
     """
 
     def __init__(self, function: Callable[..., Tensor], pool: Any = None) -> None:

@@ -66,11 +66,8 @@ def served(precision: str, device: torch.device) -> str:
 
 @contextmanager
 def by_blas_alone() -> Iterator[None]:
-    """A training step with its gradient, on a CPU, multiplies by BLAS alone.
-
-    Torch built without MKL, as for ARM, gives products with a transposed factor to oneDNN, which takes longer to
-    prepare for many of ours than to compute them.
-    """
+    """A training step with its gradient, on a CPU, multiplies by BLAS alone: torch built without MKL, as for ARM, gives
+    products with a transposed factor to oneDNN, which takes longer to prepare for many of ours than to compute."""
     switch: Any = torch.backends.mkldnn
     before = switch.enabled
     switch.enabled = before and torch.backends.mkl.is_available()

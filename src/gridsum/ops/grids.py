@@ -16,10 +16,7 @@ Drop = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class GridSize:
-    """The grids of a batch: every run's rows and columns, inside `height` × `width` cells that all runs share.
-
-    Rows are counted from the top and columns from the right, where Seq2Grid writes.
-    """
+    """The grids of a batch: every run's, in the upper right of `height` × `width` cells, where Seq2Grid writes."""
 
     height: int
     width: int
@@ -39,10 +36,7 @@ class GridSize:
 
 
 def only_inside(size: GridSize | None, grid: Tensor) -> Tensor:
-    """The grid, zero outside each run's own part.
-
-    Zero vectors have zero keys and values, which is what the paper puts outside the grid: so the mask is exact.
-    """
+    """The grid, zero outside each run's own part, as keys and values are zero there in the paper: the mask is exact."""
     inside = size and size.inside
     return grid if inside is None else torch.where(inside[:, None, :, :, None], grid, 0.0)
 

@@ -22,10 +22,8 @@ _HEAD = 1 << 14
 
 
 def knows(host: str, names: Sequence[str]) -> bool:
-    """Whether a Host header names this server: localhost, a numeric address, or one of its names.
-
-    A browser that somebody else's page has tricked into asking us names somebody else's host, never an address.
-    """
+    """Whether a Host header names this server: localhost, a numeric address, or one of its names. A browser that
+    somebody else's page has tricked into asking us names somebody else's host."""
     try:
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
         return name in ("localhost", *map(str.lower, names)) or bool(ipaddress.ip_address(name))

@@ -1,8 +1,7 @@
 """Models measured again, against the records that came with them.
 
-A record keeps its counts grid by grid, so one of its parts can be measured alone: the same problems, grid and draws.
-Every record gets one part looked at before any gets a second, for as long as there is time: first those of which some
-results are right and some are not, because they tell most, and of these the cheap ones.
+A record keeps its counts grid by grid, so one of its parts can be measured alone. Every record gets one part looked at
+before any gets a second: first those of which some results are right and some are not, and of these the cheap ones.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,10 +4,8 @@
     FOLDER/NAME/machine.jsonl     where and how long it was trained, one line for each stretch
     FOLDER/records/NAME.jsonl     records of its runs
 
-There is no state beside these: what is done is read from the folders and records themselves. Weights and logs need not
-be kept of a training run that has been measured: it counts as done.
-
-A job can be stopped at any moment by an exception; what it has done stays done.
+There is no state beside these: what is done is read from them, and stays done whenever a job is stopped. Weights and
+logs need not be kept of a training run that has been measured: it counts as done.
 """
 
 import gc
@@ -32,7 +30,7 @@ from gridsum.io.limits import duration
 from gridsum.io.progress import SILENT, Progress
 from gridsum.io.version import __version__
 from gridsum.model.store import WEIGHTS, Model, load_runs
-from gridsum.ops.costs import solving_seconds, solving_work, training_seconds
+from gridsum.ops.costs import solving_seconds, training_seconds
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.study.selection import choose, proved_seed
@@ -172,10 +170,7 @@ class Train:
         return self.done(folder) == self.total
 
     def done(self, folder: Path) -> int:
-        """How much of it is done; an error where its folder holds another training.
-
-        All of it where its weights have not been kept, but everything that they were for has been measured.
-        """
+        """How much of it is done: all, where its weights are not kept but all that they were for has been measured."""
         place = folder / self.name
         if not (place / "config.json").exists():
             return 0
@@ -282,9 +277,8 @@ class Measure:
         for asked, runs in self.sheet.missing(folder, seeds).items():
             space = asked.suite.space
             cells = round((space.terms[1] + 1.5) * (space.columns_of() + 2.5) * asked.suite.samples * len(runs))
-            placement = 2.0 * model.width * space.symbols
-            total += solving_work(model, cells) + placement * cells
-        return solving_seconds(total, device)
+            total += solving_seconds(model, cells, space.symbols, device)
+        return total
 
     def run(self, folder: Path, device: torch.device, shown: Progress = SILENT, commit: str | None = None) -> None:
         if on_gpu(device):

@@ -93,10 +93,8 @@ def _all_ways(suite: Suite) -> tuple[Way, ...]:
 
 
 def baseline_suites(name: str, setting: str) -> tuple[Suite, ...]:
-    """What a baseline is measured on: the paper's table, more digits, more terms, long carries; or what its task says.
-
-    Problems that it cannot be given are left out.
-    """
+    """What a baseline is measured on, if it can be: the paper's table, more digits and terms, long carries; or what its
+    task says."""
     config = find_baseline(name).configure(setting)
     task, network = config.learns, find_baseline(name).network(config)
     more = map(Suite.parse, _MORE_OF_BASELINES if task.most_terms is None else task.suites)

@@ -63,8 +63,7 @@ class Results:
     def standing_for(self, variant: str) -> Trained | None:
         """The run of a variant that is compared, drawn and shipped; None while its runs are not validated.
 
-        Where the paper shows a variant for something, this is the best run for that, overtrained if it has been
-        measured so. Of any other variant it is the best for both aims together.
+        It is the best for what the paper shows a variant for, overtrained if measured so, else for both aims together.
         """
         standard, further = self.trained.get(variant), self.overtrained(variant)
         chosen = choose(standard.validation, standard.seeds) if standard else {}
@@ -109,10 +108,8 @@ def _last(path: Path) -> list[Record]:
 
 
 def keep(results: Results) -> None:
-    """Keep of every training a summary of its logs, and the checksums of its weights: neither need stay themselves.
-
-    And the records that the paper's orderings are decided by, once all of them are there.
-    """
+    """Keep of every training a summary of its logs and the checksums of its weights, which need not stay themselves;
+    and the records that the paper's orderings are decided by, once all of them are there."""
     if (decisive := results.decisive()) and not (results.folder / ORDERINGS).exists():
         append(results.folder / ORDERINGS, [replace(record, batches=None) for record in decisive])
     path = results.folder / MANIFEST

@@ -31,10 +31,8 @@ def best(records: Sequence[Record]) -> int:
 
 
 def proved_seed(outcomes: Sequence[dict[str, Any]]) -> int | None:
-    """Of the runs of `exact` that are proved after the fewest rounds, the one whose nearest logit is farthest from 0.
-
-    None without any; of equals, the smallest seed.
-    """
+    """Of the runs of `exact` that are proved after the fewest rounds, the one whose nearest logit is farthest from 0;
+    of equals, the smallest seed."""
     proved = [outcome for outcome in outcomes if outcome["proved"]]
     chosen = min(proved, key=lambda outcome: (outcome["round"], -outcome["margin"], outcome["seed"]), default=None)
     return None if chosen is None else chosen["seed"]

@@ -30,13 +30,6 @@ FAMILIES = tuple(suite.name for suite in COLLECTIONS["structured"] if not suite.
 """What stands beside sums of random digits."""
 VERDICTS = ("inside", "above", "below")
 _MARKS: dict[str, str] = {"below": "↓", "above": "↑"}
-CRITERION = (
-    f"By the {CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
-    + "; ".join(f"{name}, {meaning}" for name, meaning in STANDINGS.items())
-    + "."
-)
-
-
 Key = tuple[str, str, Measure]
 """A suite, a variant and a measure."""
 PUBLISHED: dict[Key, float] = {
@@ -166,9 +159,12 @@ def mean_standings(found: Sequence[Mean]) -> Table:
     for suite, variant, measure, seeds, _, _, (standing, difference, low, high) in found:
         interval = f"{low:.2f} to {high:.2f}"
         rows.append((suite, variant, measure, str(seeds), f"{difference:+.2f}", interval, standing))
+    meanings = "; ".join(f"{name}, {meaning}" for name, meaning in STANDINGS.items())
     caption = (
-        f"{tally(found, STANDINGS).capitalize()}. Minus the paper's: the difference of the "
-        f"means. The interval is Welch's: the sampling error of the paper's ten seeds is in it. {CRITERION}"
+        f"{tally(found, STANDINGS).capitalize()}. Minus the paper's: the difference of the means. The interval is "
+        "Welch's: the sampling error of the paper's ten seeds is in it. By the "
+        f"{CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
+        f"{meanings}."
     )
     header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
     return Table("Our means minus the paper's (Table VI)", caption, header, tuple(rows))

@@ -1,7 +1,7 @@
 """Jobs done by workers: this process, several processes of this machine, or tasks of a Ray cluster.
 
-A job keeps what it has done in its folder, which all workers see, and goes on from there. So Ray does a job
-again whose worker dies; and where a driver dies, or a process of this machine, the same command goes on.
+A job goes on from what it has done in its folder, which all workers see. So Ray does a job again whose worker dies; and
+where a driver dies, or a process of this machine, the same command goes on.
 """
 
 import logging
@@ -123,12 +123,8 @@ def do_job(
 
 @contextmanager
 def processes(most: int) -> Iterator[Submit]:
-    """So many processes of this machine at a time, which share its cores.
-
-    Fleets of few runs leave most of a large GPU idle. The kernels of several processes run at once where NVIDIA's
-    multi-process service runs, in turns where not. Left early, each process saves what it has and ends; so does each
-    where one of them is killed.
-    """
+    """So many processes of this machine at a time, which share its cores and, by NVIDIA's multi-process service, its
+    GPU. Left early, or where one of them is killed, each saves what it has and ends."""
     threads = max(1, torch.get_num_threads() // most)
     with ProcessPoolExecutor(most, _SPAWN, _begin, (threads,)) as pool:
         try:
@@ -168,8 +164,7 @@ def _work(*asked: Any) -> None:
 def cluster(where: str, gpus_per_job: float | None = None, cpus: int | None = None) -> Iterator[Submit]:
     """A cluster of Ray's: that at an address, or one on this machine that ends with it.
 
-    A job asks it for `gpus_per_job`, by default one where there are any, and for the memory that it takes. Ray does a
-    job again elsewhere, without end, if its worker or machine dies; an error of the job itself ends it.
+    Ray does a job again elsewhere, without end, if its worker or machine dies; an error of the job itself ends it.
     """
     try:
         import ray  # pyright: ignore[reportMissingImports]

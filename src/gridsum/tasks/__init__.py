@@ -1,7 +1,6 @@
 """Tasks: what is asked, in which letters, and what the right answer is.
 
-Everything that is particular to a task stands here, as data and as a few functions without tensors of their own:
-alphabet, parser, exact answer, the answer's digits for many problems at once. `find("add:base=2")` gives one by name.
+All that is particular to a task stands here, as data and functions that need no tensors: `find("add:base=2")`.
 """
 
 from gridsum.tasks.alphabet import FIRST_DIGIT, PAD, Alphabet

@@ -58,12 +58,8 @@ class Alphabet:
     def empty_cell(self) -> int:
         return self.base + len(self.signs)
 
-    @cached_property
-    def _codes(self) -> dict[str, int]:
-        return {symbol: code for code, symbol in enumerate(self.symbols)}
-
     def encode(self, text: str) -> list[int]:
-        return [self._codes[letter] for letter in text]
+        return [self.symbols.index(letter) for letter in text]
 
     def write(self, number: int) -> str:
         """A number in this alphabet's digits."""

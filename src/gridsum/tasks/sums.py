@@ -42,13 +42,16 @@ class Mixed(Task):
         return self._carried(self._signed(digits, *signs).sum(-2), columns)
 
     def arrange(self, lengths: Any, digits: Any, *signs: Any) -> tuple[Any, Any]:
-        """The longest term comes first. Where one that is taken away is too large, its digits are made smaller.
+        """The longest term changes places with the first. One that is taken away and too large is made smaller.
 
         Of some, the difference is taken away instead, which leaves what was drawn: else short results of long terms, in
         which a borrow goes on over leading zeros, would hardly ever come. In others the first term has many zeros, and
         the largest digit is taken from a 0 where it can be: there a borrow goes on.
         """
-        lengths, digits = _longest_first(lengths, digits)
+        first = lengths.argmax(-1, keepdim=True)
+        order = ((lengths * 0 + 1).cumsum(-1) - 1).scatter(-1, first, 0)
+        order[..., :1] = first
+        lengths, digits = lengths.gather(-1, order), digits.gather(-2, order[..., None].expand_as(digits))
         places, zero, most_of_all = range(digits.shape[-1]), lengths[..., 0] * 0, self.alphabet.base - 1
         zeros = digits.sum((-1, -2)) % _SOME == 0
         digits[..., 0, :] *= ~(zeros[..., None] & (2 * digits[..., 0, :] < most_of_all))
@@ -168,12 +171,3 @@ class Addition(Mixed):
 
     def _signed(self, digits: Any, *signs: Any) -> Any:  # noqa: ARG002
         return digits
-
-
-def _longest_first(lengths: Any, digits: Any) -> tuple[Any, Any]:
-    """The first of the longest terms has changed places with the first term."""
-    first = lengths.argmax(-1, keepdim=True)
-    order = (lengths * 0 + 1).cumsum(-1) - 1
-    order = order.scatter(-1, first, 0)
-    order[..., :1] = first
-    return lengths.gather(-1, order), digits.gather(-2, order[..., None].expand_as(digits))

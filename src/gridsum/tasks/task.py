@@ -47,9 +47,8 @@ class RowRule:
 class Task(ABC):
     """Problems of terms that are joined by signs: how they are written, and what the answer is.
 
-    A new task says its `kind`, `signs` and what it `asks`, and defines `result`. It may say `most_terms`, and has to
-    say `columns` where an answer can be longer than the longest term.
-    Where there are several signs, each term but the first begins with its own: ("523", "-102", "+416").
+    A new task says its `kind`, `signs` and what it `asks`, defines `result`, and `columns` where an answer can be
+    longer than the longest term. Of several signs each term but the first begins with its own: ("523", "-102").
     """
 
     kind: str
@@ -107,13 +106,11 @@ class Task(ABC):
         """The digits of the answers, units first, one tensor [...] for each of so many columns.
 
         `digits` [...,N,D] are those of N terms, units first, and `unwritten` where nothing is. Where the alphabet has
-        several signs, their numbers [...,N] follow. Only what tensors and arrays have in common is needed, so that
-        problems can be made where the network runs.
+        several signs, their numbers [...,N] follow. Tensors are used as arrays are, so both will do.
         """
 
     def arrange(self, lengths: Any, digits: Any, *signs: Any) -> tuple[Any, Any]:  # noqa: ARG002
-        """Drawn lengths [...,N], 0 where there is no term, and digits [...,N,D] as a problem may have them; any will
-        do by default."""
+        """Drawn lengths [...,N], 0 where there is no term, and digits [...,N,D] as a problem may have them."""
         return lengths, digits
 
     @property
@@ -138,10 +135,7 @@ class Task(ABC):
         return "".join(self.alphabet.symbols[code] for code in codes if code != PAD)
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """The terms of `text`; spaces and a closing `=` are optional.
-
-        Thousands may be set apart by commas, and terms may stand under each other, one a line.
-        """
+        """The terms of `text`; spaces and a closing `=` are optional, and thousands may be set apart by commas."""
         signs = self.alphabet.signs
         if self._usual.fullmatch(text):
             terms = self._split(text)
@@ -149,7 +143,7 @@ class Task(ABC):
             return terms
         if self.alphabet.base > 10:
             text = text.lower()
-        text = self._in_a_line(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), text))
+        text = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), text)
         body = "".join(text.split()).removesuffix("=")
         if not body:
             raise ExpressionError(f"the expression is empty; write a problem such as {self.problem}")
@@ -167,12 +161,10 @@ class Task(ABC):
                 two = f"two '{one}'" if one == other else f"'{one}' and '{other}'"
                 raise ExpressionError(f"a term is empty between {two}; write a number there or remove one '{other}'")
         # `1 2+3` is more likely a forgotten `+` than the number twelve.
-        split = next(
-            (piece.split() for piece in re.split(f"[{re.escape(signs)}=]", text) if len(piece.split()) > 1), ()
-        )
-        if split:
-            mend = f"join the digits or put a '{signs[0]}' between them"
-            raise ExpressionError(f"'{' '.join(split)}' has a space inside a number; {mend}")
+        for piece in map(str.split, re.split(f"[{re.escape(signs)}=]", text)):
+            if len(piece) > 1:
+                mend = f"join the digits or put a '{signs[0]}' between them"
+                raise ExpressionError(f"'{' '.join(piece)}' has a space inside a number; {mend}")
         terms = self._split(body)
         self.check(terms)
         return terms
@@ -180,16 +172,6 @@ class Task(ABC):
     def _split(self, text: str) -> tuple[str, ...]:
         signs = self.alphabet.signs
         return tuple(text.split(signs) if len(signs) == 1 else re.split(f"(?=[{re.escape(signs)}])", text))
-
-    def _in_a_line(self, text: str) -> str:
-        """Numbers that stand under each other, as they were pasted, with signs between them; rules are left out."""
-        signs = tuple(self.alphabet.signs)
-        lines = [line.strip() for line in text.splitlines()]
-        joined = ""
-        for line in (line for line in lines if line.strip("-_=─ ") or line == "="):
-            between = joined and not joined.endswith(signs) and not line.startswith((*signs, "="))
-            joined += f"{signs[0] if between else ''}{line}"
-        return joined if len(lines) > 1 else text
 
     @cached_property
     def _usual(self) -> re.Pattern[str]:
@@ -205,16 +187,15 @@ class Task(ABC):
     def explain(self, character: str) -> str:
         """Why a character cannot stand in an expression."""
         alphabet = self.alphabet
-        if character.isdigit() or character.isnumeric():
-            code = f"U+{ord(character):04X}"
+        if character.isnumeric():
             if character.isascii():
                 return f"{character!r} is not a digit in base {alphabet.base}; write numbers with the digits {alphabet}"
+            code = f"U+{ord(character):04X}"
             return f"{character!r} ({code}) is not one of the digits {alphabet}; write it with ASCII digits"
         if character in ".,":
             return f"{character!r} is not allowed here: terms are whole numbers, such as 1000 or 1,000"
         signs = ", ".join(f"'{sign}'" for sign in alphabet.signs)
-        holds = f"an expression holds only the digits {alphabet}, {signs} and one '='"
-        return f"{character!r} is not allowed; {holds}"
+        return f"{character!r} is not allowed; an expression holds only the digits {alphabet}, {signs} and one '='"
 
     def __repr__(self) -> str:
         return f"<task {self.name}: {self.meaning}>"

@@ -1,7 +1,6 @@
 """What `exact` is trained on: a step's phase, problems on grids of drawn sizes, a rollout of bits.
 
-All of it is drawn as functions of the runs' seeds and of the training step, so a run learns the same alone or in a
-fleet.
+All of it is a function of the runs' seeds and of the training step, so a run learns the same alone or in a fleet.
 """
 
 from dataclasses import dataclass
@@ -98,10 +97,7 @@ def place(network: RuleNetwork, problems: Problems, certain: int) -> Tensor:
 def roll_out(
     network: RuleNetwork, phase: Phase, stream: Stream, steps: int, problems: Problems, certain: int
 ) -> Tensor:
-    """What is read in the top row after each recurrent step: logits [R,K,B,W,symbols].
-
-    The last `certain` problems are placed by the most probable actions.
-    """
+    """What is read in the top row after each recurrent step: logits [R,K,B,W,symbols]."""
     inside = problems.inside
     runs, count, height, width = inside.shape[:4]
     cells, bits = cells_of(network, inside), network.config.bits

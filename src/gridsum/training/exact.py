@@ -165,7 +165,7 @@ class Exact(Trainable):
         """Beside results right, whether placement has hardened."""
         return super().held_out(network, config, batch, draws) | {"hardened": network.decided}
 
-    def subjects(self, model: Any, halting: Any = None, placement: Any = "auto", grids: Any = "every") -> Iterator[Any]:  # noqa: ARG002
+    def subjects(self, model: Any, **how: Any) -> Iterator[Any]:  # noqa: ARG002
         """By the rule of each run, until it is at rest."""
         from gridsum.evaluation.evaluate import rule_subject
 

@@ -31,9 +31,7 @@ from gridsum.model.store import WEIGHTS
 
 CHECKPOINT = "checkpoint.safetensors"
 _FORMAT = "gridsum-checkpoint-6"
-_CONFIG = "config.json"
-_METRICS = "metrics.jsonl"
-_SUMMARY = "summary.json"
+_CONFIG, _METRICS, _SUMMARY = "config.json", "metrics.jsonl", "summary.json"
 _CHECKSUM = "sha256"
 """Of the rest of a configuration, which finds damage; a person who changes one removes it."""
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -46,11 +44,7 @@ class FolderError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The fleet after an epoch, and all that going on needs.
-
-    Random numbers are functions of seed and step, so these are weights, moments and the epoch. A new one replaces the
-    last as a whole: a kill leaves one of them.
-    """
+    """The fleet after an epoch, and all that going on needs: random numbers are functions of seed and step."""
 
     epoch: int
     seeds: Sequence[int]
@@ -158,11 +152,8 @@ def drop_checkpoint(folder: Path) -> None:
 
 
 def take_up(folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor]) -> Checkpoint:
-    """The checkpoint to go on from, if it is of these runs, and logs cut back to it.
-
-    `state` has tensors of the names, shapes and types that the fleet has; what is empty in it has a size that depends
-    on the step.
-    """
+    """The checkpoint to go on from, if its tensors are like those of `state`, and logs cut back to it. What is empty in
+    `state` has a size that depends on the step."""
     checkpoint = load_checkpoint(folder)
     if checkpoint is None:
         raise FolderError(
@@ -225,8 +216,7 @@ def read_setup(folder: Path) -> tuple[Any, tuple[int, ...]]:
 def trained_epochs(folder: Path) -> int:
     """How many epochs the weights in a folder have been trained for.
 
-    The checkpoint says it; where a finished training has dropped it, the logs do. They alone would not, because
-    they run ahead of the weights until the next checkpoint.
+    The checkpoint says it; where it was dropped, the logs do, which run ahead of the weights until the next checkpoint.
     """
     epoch = last_epoch(folder)
     if epoch is not None:

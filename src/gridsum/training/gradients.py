@@ -1,8 +1,5 @@
-"""One training step's gradients.
-
-A step's problems, grid sizes and dropout are functions of the runs' seeds and of the step's number alone, so the
-same step can be computed again, and gives the same gradients alone or in a fleet.
-"""
+"""One training step's gradients: the same whenever it is computed, alone or in a fleet, since problems, grid sizes and
+dropout are functions of the runs' seeds and of the step's number."""
 
 from dataclasses import dataclass
 
@@ -52,10 +49,8 @@ def draw_grid(space: Space, task: TaskConfig, stream: Stream, static: bool) -> G
 class Drawn:
     """What a group of problems of a training step is computed on."""
 
-    symbols: Tensor
-    """[R,B,S]."""
-    targets: Tensor
-    """[R,B,W]."""
+    symbols: Tensor  # [R,B,S]
+    targets: Tensor  # [R,B,W]
     size: GridSize
     columns: Tensor | None
     """Which columns belong to each run's own grid [R,W]; None: all of them."""
@@ -79,11 +74,8 @@ def draw(config: Config, stream: Stream, group: int = 0, static: bool = False) -
 def success_of(
     network: Network, drawn: Drawn, steps: int | None = None, form: Form | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The measure a [R,B] of Explore-Reinforce, at a step drawn in a rollout without dropout, and its truncation.
-
-    What comes after the step drawn is not asked for.
-    """
-    epsilon = (1 - drawn.chance).clamp_min(network.config.epsilon)
+    """The measure a [R,B] of Explore-Reinforce, at a step drawn in a rollout without dropout, and its truncation."""
+    epsilon = (1 - drawn.chance).clamp_min(network.config.epsilon)  # what comes after the step drawn is not asked for
     readout = network(drawn.symbols, drawn.size, None, steps, epsilon, form)
     success = sampled_success(readout, drawn.targets, drawn.chance, drawn.columns)
     return success, _truncation(readout, epsilon, network.config, steps)
@@ -129,10 +121,7 @@ def mean_of(parts: list[Gradients]) -> Gradients:
 
 
 class EagerGradients(GradientSource):
-    """The paper's objective, operation by operation, at the sizes drawn, for as many steps as the samples need.
-
-    The rate is a cosine that starts again and again.
-    """
+    """The paper's objective, operation by operation, at the sizes drawn, for as many steps as the samples need."""
 
     def __init__(self, network: Network, config: Config, seeds: tuple[int, ...]) -> None:
         self.config, self.network = config, network

@@ -16,9 +16,8 @@ from gridsum.training.gradients import EagerGradients, Gradients, mean_of, part_
 class GraphGradients(EagerGradients):
     """The same as CUDA graphs, one for each group and number of recurrent steps.
 
-    Shapes are static: every run's grid is masked inside the largest. How many recurrent steps a batch needs under
-    ponder halting is known only afterwards, so the number is guessed from the steps before; if it was too small, the
-    part is computed again with more, which gives what it would have given at once.
+    Shapes are static: every run's grid is masked inside the largest. How many recurrent steps a batch needs is guessed
+    from the steps before; if it was too few, the part is computed again, with what it would have given at once.
     """
 
     # Few: a graph takes seconds to make, and steps that no sample needs any more cost little.
@@ -100,8 +99,7 @@ class GraphGradients(EagerGradients):
 def compile_kernels(work: Callable[[], Any]) -> None:
     """Compile all kernels that `work` launches, side by side: one after the other, they take half a minute.
 
-    It is called once without them: Triton asks its hook before it compiles, and launches nothing where the hook says
-    that it has seen to it. What `work` returns then has no meaning.
+    Triton asks its hook before it compiles, and launches nothing where the hook says that it has seen to it.
     """
     from triton import knobs
 

@@ -71,10 +71,8 @@ def train(
 ) -> list[dict[str, Any]]:
     """Train a run for each seed, all together, leaving weights and logs in `folder`.
 
-    The runs begin from random weights, or from those of `start`, a model with the same seeds; the optimiser then goes
-    on with the moments that the checkpoint of its training folder holds, where there is one. Returns what each run came
-    to after training, where its entry does anything then. `shown` hears of every training step, epoch and run that is
-    finished, all of it behind `label`.
+    The runs begin from random weights, or from those of `start`, a model with the same seeds, with the moments that its
+    training folder holds, if any. Returns what each run came to after training, where its entry does anything then.
     """
     if len(set(seeds)) != len(seeds) or not seeds:
         raise ConfigError("seeds must be different from each other, and at least one")

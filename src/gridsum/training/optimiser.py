@@ -38,9 +38,8 @@ def named_rows(network: nn.Module, weights: Tensor) -> dict[str, Tensor]:
 class AdamW:
     """Decoupled weight decay, with the gradient of each run clipped by its own norm.
 
-    The weights of a run lie in one row: `weights`, `mean` and `square` are [R,P], so an update is a handful of
-    operations however many parameters the network has. `updates` [R] counts since a run's moments were zero. A run that
-    is not `alive` is left as it was.
+    `weights`, `mean` and `square` are [R,P], a row a run, so an update is a handful of operations. `updates` [R] counts
+    since a run's moments were zero. A run that is not `alive` is left as it was.
     """
 
     def __init__(self, network: nn.Module, config: TrainingConfig) -> None:

@@ -64,12 +64,10 @@ class Paper(Trainable):
         symbols, drawn = (part.expand(network.runs, -1, -1) for part in (batch.symbols, drawn))
         return infer(network, symbols, size, rule, drawn).predicted
 
-    def subjects(
-        self, model: Model, halting: Any = None, placement: Any = "auto", grids: Any = "every"
-    ) -> Iterator[Any]:
+    def subjects(self, model: Model, **how: Any) -> Iterator[Any]:
         from gridsum.evaluation.evaluate import paper_subject
 
-        yield paper_subject(model, halting, placement, grids)
+        yield paper_subject(model, **how)
 
     def memory(self, config: Config, runs: int) -> int:
         model, task = config.model, config.task

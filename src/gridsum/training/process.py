@@ -31,11 +31,8 @@ def set_for_training(device: torch.device, precision: str) -> Iterator[None]:
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep the memory it frees, for the next training step.
-
-    glibc gives large blocks back to the system when they are freed, and every page of theirs is cleared and mapped
-    again at the next step. Where the C library is another one, nothing is changed.
-    """
+    """Let this process keep the memory it frees, for the next training step: glibc gives large blocks back, and every
+    page is cleared and mapped again. Where the C library is another one, nothing is changed."""
     _ask(("mallopt", _TRIM_THRESHOLD, -1), ("mallopt", _MMAP_MAX, 0))
 
 

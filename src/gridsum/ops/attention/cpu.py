@@ -20,8 +20,7 @@ class FusedAttention(Function):
     """`plain.attend` of Q, K and V side by side in `product` [R,B,H,W,3E].
 
     A few problems are taken at a time, so that the k² terms of their cells stay in the cache. The gradient computes
-    exp(score) again: that costs less than to keep it. On a CPU, scores are shifted by the highest, as softmax does,
-    only where exp would leave its range without.
+    exp(score) again: that costs less than to keep it. A CPU shifts scores only where exp would leave its range without.
     """
 
     @staticmethod

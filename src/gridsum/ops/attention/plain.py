@@ -1,7 +1,4 @@
-"""Local attention as the paper has it (Eq. 6 to 8).
-
-Outside the grid keys and values are zero and those places do take part, with K + r = r: so a cell can know the border.
-"""
+"""Local attention as the paper has it (Eq. 6 to 8)."""
 
 import torch
 from torch import Tensor

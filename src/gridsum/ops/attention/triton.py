@@ -199,10 +199,8 @@ def kernel_attention(qkv: Tensor, query: Tensor | None, relative: Tensor, heads:
 
 
 def packed_encodings(query: Tensor | None, relative: Tensor, cells: int) -> tuple[Tensor, Tensor]:
-    """For grids of so many cells a run, the way of the gradient of r's rows and s, and these as the kernels take them.
-
-    Each program adds up their gradient at a place of its own.
-    """
+    """For grids of so many cells a run, the way of the gradient of r's rows and s, of which each program adds up its
+    own, and these as the kernels take them."""
     query = relative.new_zeros(relative[:, 0, 0].shape) if query is None else query
     packed = side_by_side([relative, query])
     return Gathered.apply(packed, triton.cdiv(cells, _BACKWARD["TILE"])), packed.detach()

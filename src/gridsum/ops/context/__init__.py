@@ -13,10 +13,8 @@ from gridsum.ops.grids import GridSize, linear
 def attend_to_grid(
     context: Tensor, grid: Tensor, size: GridSize | None, heads: int, projection: Tensor, projection_bias: Tensor
 ) -> Tensor:
-    """What each vector of the context [R,B,C,E] finds in the grid, heads joined: [R,B,C,E].
-
-    The three projections [R,3,E,E] and their biases [R,3,E] make queries of the context, keys and values of the grid.
-    """
+    """What each vector of the context [R,B,C,E] finds in the grid, heads joined: [R,B,C,E]. The three projections
+    [R,3,E,E] and their biases [R,3,E] make queries of the context, keys and values of the grid."""
     inside = None if size is None else size.inside
     if form() != "plain":
         bias = once(

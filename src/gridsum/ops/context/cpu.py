@@ -1,8 +1,7 @@
 """The context's attention to the grid (Eq. 13) without projecting the grid.
 
-With the projections folded into the few queries and into the few results, q·(g W_k) = (q W_kᵀ)·g and
-Σ a (g W_v) = (Σ a g) W_v. The keys' bias adds the same to every cell's score, which a softmax does not see: it is left
-out.
+With the projections folded into the few queries and results, q·(g W_k) = (q W_kᵀ)·g and Σ a (g W_v) = (Σ a g) W_v. The
+keys' bias adds the same to every cell's score, which a softmax does not see: it is left out.
 """
 
 import math

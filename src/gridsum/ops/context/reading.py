@@ -1,11 +1,9 @@
 """A reading of the grid by the context (Eq. 13 and 14) as two kernels, a program a sample.
 
 The context is a few vectors, so all of a reading stays inside a program: the attention to the grid as
-`gridsum.ops.context.cpu` folds it, the layers after it, and λ. A row of the attention is a vector as one head sees
-it, so what does not belong to that head is masked.
-
-Compiling takes seconds, so there is one kernel for readings with dropout and without, and for all numbers of readings
-and problems.
+`gridsum.ops.context.cpu` folds it, the layers after it, and λ. A row of the attention is a vector as one head sees it,
+so what does not belong to that head is masked. Compiling takes seconds, so one kernel serves all numbers of readings
+and problems, with dropout and without.
 """
 
 import triton
@@ -115,10 +113,8 @@ def read_context(
     ROWS: tl.constexpr, VECTORS: tl.constexpr, TILE: tl.constexpr, ENTRIES: tl.constexpr,
     PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """A sample's next context and its λ, and what was attended to if it `saves` that.
-
-    A sample that has left keeps its context, and has a λ of no meaning. With a `factor` of 1 there is no dropout.
-    """
+    """A sample's next context and its λ, and what was attended to if it `saves` that. A sample that has left keeps its
+    context, and has a λ of no meaning. With a `factor` of 1 there is no dropout."""
     run = tl.program_id(1)
     row, vector, feature = tl.arange(0, ROWS), tl.arange(0, VECTORS), tl.arange(0, E)
     present, sample, cells, columns, at_cell = _place(sizes, problems, H, W, E, TILE, ENTRIES)
@@ -174,10 +170,8 @@ def read_context_back(
     ROWS: tl.constexpr, VECTORS: tl.constexpr, TILE: tl.constexpr, ENTRIES: tl.constexpr,
     PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """The gradients of context and grid, and what those of the parameters are made of.
-
-    First back to what was attended to, from where the layers are computed again; then back through the attention.
-    """
+    """The gradients of context and grid, and what those of the parameters are made of: back to what was attended to,
+    from where the layers are computed again, then through the attention."""
     run = tl.program_id(1)
     row, vector, feature = tl.arange(0, ROWS), tl.arange(0, VECTORS), tl.arange(0, E)
     hidden, unit = tl.arange(0, F), tl.arange(0, D)

@@ -102,8 +102,8 @@ class Readings:
 class Ledger(Function):
     """What the parameters' gradient is made of, as a gradient itself: each reading's fills its own part.
 
-    The lines of all matrices lie one behind the other, in the precision of the products; the sums are those of each
-    sample, which are gradients of vectors. Forwards they are nothing but the way that the gradients go back.
+    The lines of all matrices lie one behind the other, in the precision of the products; the sums are gradients of
+    vectors, sample by sample. Forwards they are nothing but the way that the gradients go back.
     """
 
     @staticmethod
@@ -193,10 +193,8 @@ def fits_context(reader: Any, cells: int) -> bool:
 
 
 def packed_context(reader: Any) -> Tensor:
-    """A run's parameters in one row, as the kernels take them, padded so that every row begins at an even address.
-
-    The keys' bias changes nothing (see `gridsum.ops.context.cpu`), and is left out.
-    """
+    """A run's parameters in one row but for the keys' bias (see `gridsum.ops.context.cpu`), padded so that every row
+    begins at an even address."""
     attention = reader.attention
     query, key, value = attention.projection.unbind(1)
     inner, decision = (part.layers for part in (reader.feed_forward, reader.decision))

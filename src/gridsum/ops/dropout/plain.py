@@ -61,10 +61,8 @@ def bits_at(drops: Sequence[Dropout] | None, features: Sequence[int]) -> tuple[t
 
 @dataclass(frozen=True)
 class Dropouts:
-    """The dropout of every site of every step of one rollout; step n makes G_n, reading n is of G_n.
-
-    `grid`, `contexts` and `readings` are the numbers of their cells.
-    """
+    """The dropout of every site of every step of one rollout: step n makes G_n, reading n is of G_n. `grid`, `contexts`
+    and `readings` are the numbers of their cells."""
 
     streams: list[Stream]
     grid: Tensor

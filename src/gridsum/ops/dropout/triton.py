@@ -19,10 +19,8 @@ def _shift(x, BITS: tl.constexpr):
 
 @triton.jit
 def _four(x, threshold):
-    """The bits of the four features that the hash of x decides about: those whose 16 bits are at least `threshold`.
-
-    That is given in the upper half of 32 bits, where a lane is compared as it lies.
-    """
+    """The bits of the four features that the hash of x decides about: those whose 16 bits are at least `threshold`,
+    given in the upper half of 32 bits, where a lane is compared as it lies."""
     x = (x ^ _shift(x, 30)) * _MIX_1
     x = (x ^ _shift(x, 27)) * _MIX_2
     x = x ^ _shift(x, 31)
@@ -43,10 +41,8 @@ def _keep(keys, numbers, out, threshold, COUNT, BYTES: tl.constexpr, BLOCK: tl.c
 
 
 def keep_bits(keys: Tensor, numbers: Tensor, features: int, threshold: int) -> Tensor:
-    """uint8 [R, *numbers, features / 8]: bit f of a byte says whether lane f is at least `threshold`.
-
-    The lanes are those of `Stream.lanes` for the keys [R] (int64), of cells with these numbers (int64).
-    """
+    """uint8 [R, *numbers, features / 8]: bit f of a byte says whether lane f of `Stream.lanes` for the keys [R], of
+    cells with these numbers, is at least `threshold`."""
     size = features // 8
     assert size * 8 == features, "features come in eights"
     numbers = numbers.contiguous()

@@ -1,7 +1,7 @@
 """Which cells of a batch a program computes.
 
 Every run's grid lies in the upper right of the common `H` × `W` cells. Programs count only the cells of their run's own
-grid, sample by sample, and only of the samples that are still present, so that nothing is computed for the rest.
+grid, of the samples that are still present, so that nothing is computed for the rest.
 
 The kernels are told so by `sizes`, int32, a row a run: [R,2], the rows and columns of its own grid; or [R,3+B], which
 goes on with how many of its samples are present, and the numbers of all, those present first.

@@ -43,10 +43,9 @@ def through_norm(gradient, normal, scale, E: tl.constexpr):
 def keep_factor(
     bits, place, valid, factor, first, N: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr, DROPOUT: tl.constexpr
 ):
-    """What `BLOCK` of a cell's `N` inputs are multiplied by, from the `first`: [TILE,BLOCK].
+    """What `BLOCK` of a cell's `N` inputs are multiplied by, from the `first`; all by 1 where it is not `valid`.
 
-    Where a cell is not `valid`, all are kept. A word of bits is loaded for a row, not for its features: so every thread
-    has those of the features it computes, and none goes through shared memory.
+    A word of bits is loaded for a row, not for its features, so that none goes through shared memory.
     """
     kept = tl.full((TILE, BLOCK), 1.0, tl.float32)
     if DROPOUT:

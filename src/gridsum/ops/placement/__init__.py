@@ -20,10 +20,7 @@ def look_up(table: Tensor, symbols: Tensor) -> Tensor:
 
 
 def place_symbols(table: Tensor, symbols: Tensor, actions: Tensor, height: int, width: int, hard: bool) -> Tensor:
-    """`plain.seq2grid` of the vectors that symbols [R,B,S] have in a table [R,13,E]; `hard`: by most probable actions.
-
-    The plain form of it is a module's own, and stands in `gridsum.model.paper`.
-    """
+    """`plain.seq2grid` of the vectors that symbols [R,B,S] have in a table [R,13,E]; `hard`: as is most probable."""
     if hard:
         return place_hard(look_up(table, symbols), actions, height, width)
     if torch.is_grad_enabled():

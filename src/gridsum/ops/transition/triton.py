@@ -2,9 +2,8 @@
 
 Memory bounds it. Going forward a program takes a tile of cells through all three layers of FFN_3, and writes only what
 the gradient cannot do without: the hidden layers before SiLU. The gradient is two kernels, from the next grid to the
-second layer and from there to the input. What they write lies cell after cell, in the order of each run's own grid: the
-layers' inputs and the gradients of their products, because the gradients of weights and biases are products over all
-cells (see `products`).
+second layer and from there to the input. They leave the layers' inputs and the gradients of their products, cell after
+cell: the gradients of weights and biases are products over all cells (see `products`).
 """
 
 import math
@@ -50,27 +49,6 @@ def _places(number, run, rows, columns, problems, H, W, sizes, ENTRIES: tl.const
     return (sample * H + row) * W + column, sample * W + column, row == 0
 
 
-# Where parts of a run's row of parameters begin. A layer is its weights and, as their last row, its bias.
-@triton.jit
-def _second(E: tl.constexpr, F: tl.constexpr):
-    return (E + 1) * F
-
-
-@triton.jit
-def _third(E: tl.constexpr, F: tl.constexpr):
-    return (E + 1) * F + (F + 1) * F
-
-
-@triton.jit
-def _matrix(E: tl.constexpr, F: tl.constexpr):
-    return (E + 1) * F + (F + 1) * F + (F + 1) * E
-
-
-@triton.jit
-def _norms(E: tl.constexpr, F: tl.constexpr):
-    return (E + 1) * F + (F + 1) * F + (F + 1) * E + 3 * E * E
-
-
 @triton.jit
 def _forward(
     grid, attended, packed, low, stride, bits0, bits1, bits2, factor, sizes, problems, H, W,
@@ -79,6 +57,11 @@ def _forward(
     ENTRIES: tl.constexpr, DROPOUT: tl.constexpr, SAVES: tl.constexpr, PROJECTS: tl.constexpr,
 ):  # fmt: skip
     """A tile of cells from grid and attended to the next grid, and on to its projections."""
+    # Where parts of a run's row of parameters begin. A layer is its weights and, as their last row, its bias.
+    SECOND: tl.constexpr = (E + 1) * F
+    THIRD: tl.constexpr = SECOND + (F + 1) * F
+    MATRIX: tl.constexpr = THIRD + (F + 1) * E
+    NORMS: tl.constexpr = MATRIX + 3 * E * E
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
@@ -90,11 +73,11 @@ def _forward(
     feature, hidden, line = tl.arange(0, E), tl.arange(0, F), (run * cells + number)[:, None]
     at = place[:, None] * E + feature
     w, packed = low + run * stride, packed + run * stride
-    norms = packed + _norms(E, F) + feature
+    norms = packed + NORMS + feature
     normal, _ = normalise(_sum_of(grid, attended, at, valid), E)
     between = normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]
     dropped = (between * keep_factor(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)).to(low.dtype.element_ty)
-    a = tl.zeros((TILE, F), tl.float32) + tl.load(packed + _second(E, F) + F * F + hidden)[None, :]
+    a = tl.zeros((TILE, F), tl.float32) + tl.load(packed + SECOND + F * F + hidden)[None, :]
     for begin in tl.range(0, F, BLOCK):
         block = begin + tl.arange(0, BLOCK)
         weights = tl.load(w + feature[:, None] * F + block[None, :])
@@ -102,22 +85,22 @@ def _forward(
         if SAVES:
             tl.store(first + line * F + block, before, mask=valid)
         x = before * sigmoid(before) * keep_factor(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
-        weights = tl.load(w + _second(E, F) + block[:, None] * F + hidden[None, :])
+        weights = tl.load(w + SECOND + block[:, None] * F + hidden[None, :])
         a = tl.dot(x.to(weights.dtype), weights, a, input_precision="ieee")
     if SAVES:
         tl.store(second + line * F + hidden, a, mask=valid)
     x = a * sigmoid(a) * keep_factor(bits2, place, inside, factor, 0, F, F, TILE, DROPOUT)
-    weights = tl.load(w + _third(E, F) + hidden[:, None] * E + feature[None, :])
+    weights = tl.load(w + THIRD + hidden[:, None] * E + feature[None, :])
     z = tl.dot(x.to(weights.dtype), weights, input_precision="ieee").to(weights.dtype)
     if SAVES:
         tl.store(result + line * E + feature, z, mask=valid)
-    normal, _ = normalise(between + tl.load(packed + _third(E, F) + F * E + feature)[None, :] + z.to(tl.float32), E)
+    normal, _ = normalise(between + tl.load(packed + THIRD + F * E + feature)[None, :] + z.to(tl.float32), E)
     y = normal * tl.load(norms + 2 * E)[None, :] + tl.load(norms + 3 * E)[None, :]
     tl.store(out + at, y, mask=valid)
     if PROJECTS:
         reduced = y.to(low.dtype.element_ty)
         for part in tl.static_range(3):
-            matrix = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
+            matrix = tl.load(w + MATRIX + feature[:, None] * (3 * E) + part * E + feature[None, :])
             product = tl.dot(reduced, matrix, input_precision="ieee")
             tl.store(qkv + place[:, None] * (3 * E) + part * E + feature, product, mask=valid)
     tl.store(top + above[:, None] * E + feature, y, mask=valid & is_top[:, None])
@@ -136,6 +119,9 @@ def _back_to_second(
     It leaves the input of the third layer (`x2`) and the gradients of the last two products (`by2`, `by3`). Each
     program adds its share of the norm's gradients onto its own place in `by_norms`.
     """
+    THIRD: tl.constexpr = (E + 1) * F + (F + 1) * F
+    MATRIX: tl.constexpr = THIRD + (F + 1) * E
+    NORMS: tl.constexpr = MATRIX + 3 * E * E
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
@@ -148,12 +134,9 @@ def _back_to_second(
     place, above, is_top = _places(number, run, rows, columns, problems, H, W, sizes, ENTRIES)
     at = place[:, None] * E + feature
     w, packed = low + run * stride, packed + run * stride
-    norms = packed + _norms(E, F) + feature
+    norms = packed + NORMS + feature
     normal, _ = normalise(_sum_of(grid, attended, at, valid), E)
-    y = (
-        normal * tl.load(norms)[None, :]
-        + (tl.load(norms + E) + tl.load(packed + _third(E, F) + F * E + feature))[None, :]
-    )
+    y = normal * tl.load(norms)[None, :] + (tl.load(norms + E) + tl.load(packed + THIRD + F * E + feature))[None, :]
     y += tl.load(result + line * E + feature, mask=valid, other=0.0).to(tl.float32)
     normal, scale = normalise(y, E)
     g = tl.zeros((TILE, E), tl.float32)
@@ -162,7 +145,7 @@ def _back_to_second(
     if QKV:
         for part in tl.static_range(3):
             by = tl.load(by_qkv + place[:, None] * (3 * E) + part * E + feature, mask=valid, other=0.0)
-            matrix = tl.load(w + _matrix(E, F) + feature[:, None] * (3 * E) + part * E + feature[None, :])
+            matrix = tl.load(w + MATRIX + feature[:, None] * (3 * E) + part * E + feature[None, :])
             g = tl.dot(by, tl.trans(matrix), g, input_precision="ieee")
     if SEEN:
         g += tl.load(by_seen + at, mask=valid, other=0.0)
@@ -180,7 +163,7 @@ def _back_to_second(
         s = sigmoid(a)
         kept = keep_factor(bits, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
         tl.store(x2 + line * F + block, a * s * kept, mask=valid)
-        weights = tl.load(w + _third(E, F) + block[:, None] * E + feature[None, :])
+        weights = tl.load(w + THIRD + block[:, None] * E + feature[None, :])
         through = tl.dot(reduced, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
         tl.store(by2 + line * F + block, through, mask=valid)
 
@@ -196,6 +179,8 @@ def _back_to_input(
 
     A sample that has left now was there the step before, which adds up what comes back for it: zeros.
     """
+    SECOND: tl.constexpr = (E + 1) * F
+    NORMS: tl.constexpr = SECOND + (F + 1) * F + (F + 1) * E + 3 * E * E
     run, cells = tl.program_id(1), problems * H * W
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
@@ -217,12 +202,12 @@ def _back_to_input(
         s = sigmoid(a)
         kept = keep_factor(bits1, place, inside, factor, begin, F, BLOCK, TILE, DROPOUT)
         tl.store(x1 + line * F + block, a * s * kept, mask=valid)
-        weights = tl.load(w + _second(E, F) + block[:, None] * F + hidden[None, :])
+        weights = tl.load(w + SECOND + block[:, None] * F + hidden[None, :])
         through = tl.dot(through2, tl.trans(weights), input_precision="ieee") * s * (1 + a * (1 - s)) * kept
         tl.store(by1 + line * F + block, through, mask=valid)
         weights = tl.load(w + feature[:, None] * F + block[None, :])
         back = tl.dot(through.to(weights.dtype), tl.trans(weights), back, input_precision="ieee")
-    norms = packed + run * stride + _norms(E, F) + feature
+    norms = packed + run * stride + NORMS + feature
     normal, scale = normalise(_sum_of(grid, attended, at, valid), E)
     kept = keep_factor(bits0, place, inside, factor, 0, E, E, TILE, DROPOUT)
     x = (normal * tl.load(norms)[None, :] + tl.load(norms + E)[None, :]) * kept
@@ -313,11 +298,8 @@ def fits_transition(step: Any) -> bool:
 
 def packed_transition(step: Any, matrix: Tensor, cells: int) -> tuple[list[Tensor], tuple[Tensor, Tensor]]:
     """For grids of so many cells, the ways of the gradients of a `Transition`'s parameters; and these as the kernels
-    take them, a row a run, and in the precision of the products.
-
-    They are the layers of FFN_3, each its weights and its bias; the projections' `matrix` for the next step's
-    attention; the weight and bias of either norm.
-    """
+    take them, a row a run, and in the precision of the products: weights and bias of each layer of FFN_3, the
+    projections' `matrix` for the next step's attention, the weight and bias of either norm."""
     reduced, norms = reduced_kind(matrix), (step.norm_attention, step.norm_feed_forward)
     matrices = side_by_side(
         [*(part for layer in step.feed_forward.layers for part in (layer.weight, layer.bias)), matrix]
@@ -342,10 +324,7 @@ def _lines(grid: Tensor, like: Tensor, *features: int) -> list[Tensor]:
 def _launch(
     kernel: Any, tuned: dict[str, int], call: tuple[Any, ...], bits: Sequence[Tensor], *rest: Tensor, **told: bool
 ) -> None:
-    """`kernel`, with the dropout of the sites that it is at, and the tensors that it alone has.
-
-    All kernels of a `call` have the same grid, attended, packed and low, hidden features, sizes and factor.
-    """
+    """`kernel`, with what all kernels of a `call` have, the dropout of its sites, and the tensors that it alone has."""
     (grid, _, packed, low), hidden, sizes, factor = call
     runs, *shape, features = grid.shape
     cells, options = math.prod(shape), _options(tuned, low.dtype)
