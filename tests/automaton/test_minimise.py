@@ -59,7 +59,7 @@ def classes_of(windows: np.ndarray, counts: np.ndarray, output: np.ndarray, patt
     """The partition of types by windows alone."""
     nothing = np.zeros((0, 2), np.int64)
     nowhere = np.zeros(len(patterns), bool)
-    seen = Observed(windows, counts, patterns, nowhere, nowhere, nothing, nothing[:, 0], 1.0, 3)
+    seen = Observed(windows, counts, patterns, patterns, nowhere, nowhere, nothing, nothing[:, 0], 1.0, 3)
     return partition(seen, output)
 
 

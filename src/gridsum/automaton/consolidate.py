@@ -6,8 +6,8 @@ results of training problems. Whether it needs another round is for the checker 
 
 1. It solves many sums. Where its result is right, what stands around every cell at rest is noted, and what a cell
    becomes if another pattern is put on its left (`observe`).
-2. The fewest states that explain this are found, and a bit pattern for each (`minimise`). Where their table fails, what
-   nothing compares is kept apart.
+2. The fewest states that explain this are found, and a bit pattern for each (`minimise`). Then patterns are counted as
+   other states, one after another, and results judge (`search`).
 3. What a cell holds at rest is a function of its symbol, its right and its lower neighbour, and among a few states
    (siblings) also of its left one. This is its target table (`targets`): for any left neighbour, go there in one step.
    Siblings count as the same to the right of a cell, because which of them stands there depends on that cell itself.
@@ -24,18 +24,18 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.minimise import TooManyStates, minimise
-from gridsum.automaton.observe import Observed, observe
+from gridsum.automaton.minimise import Shown, TooManyStates
+from gridsum.automaton.observe import observe
 from gridsum.automaton.repair import judge, repair
 from gridsum.automaton.rule import LearnedRule, Rules
-from gridsum.automaton.targets import ANY, TargetTable, target_table
+from gridsum.automaton.search import Search, Sums
+from gridsum.automaton.targets import ANY, TargetTable
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.ops.devices import Replayed, on_gpu
@@ -64,14 +64,15 @@ class Round:
     states: int = 0
     contexts: int = 0
     """Symbol, right and below, that were seen."""
+    partitions: int = 0
+    """Of what was seen into states, that were tried."""
     tried: int = 0
+    """Contexts in which other states were tried."""
     found: int = 0
     targets_right: float = 0.0
     """The share of the same sums that the target table answers right."""
     exchanged: bool = False
     """Whether the table is drawn with left and right exchanged."""
-    apart: bool = False
-    """Whether types that nothing compares were kept apart."""
     fitted: bool = False
     """Whether the target table was learned; if not, the run has kept its weights."""
     wrong: int = 0
@@ -83,54 +84,54 @@ class Round:
 def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Report) -> tuple[Round, TargetTable | None]:
     """The target table that a run's own results teach, if there is one that is worth learning.
 
-    What a row passes on goes to the left, as a carry does; where a table of this kind answers fewer sums than the run,
-    one is drawn that goes to the right: left and right are exchanged. Then the same with strangers apart. The first
-    that answers as many sums as the run is taken; if none does, the best is told.
+    What a row passes on goes to the left, as a carry does; where minimisation finds no table of this kind that answers
+    as many sums as the run, one is drawn that goes to the right, too: left and right are exchanged. They are searched,
+    the better one first. The first that then answers as many sums as the run is taken; if none does, the best is told.
     """
-    tried, views = list[Round](), dict[bool, tuple[LearnedRule, Observed]]()
-    for apart, exchanged in product((False, True), repeat=2):
-        if exchanged not in views:
-            sides = rule.exchanged() if exchanged else rule
-            views[exchanged] = sides, observe(sides, config, seed)
-        sides, observed = views[exchanged]
-        found = Round(observed.right, exchanged=exchanged, apart=apart)
+    begun, tried = list[tuple[Round, Search]](), list[Round]()
+    for exchanged in (False, True):
+        sides = rule.exchanged() if exchanged else rule
+        observed = observe(sides, config, seed)
+        found = Round(observed.right, exchanged=exchanged)
         if found.right < config.enough:
             found.why = f"training failed: {found.right:.4f} of the sums are right, too few to learn from"
             return found, None
-        learnt = _drawn(sides, observed, config, seed, found)
+        try:
+            shown = Shown(observed, rule.outputs().cpu().numpy(), config.rare)
+            begun.append((found, Search.begin(sides, shown, Sums.asked(sides, config, seed))))
+        except TooManyStates as error:
+            found.why = str(error)
+            tried.append(found)
+            continue
+        if begun[-1][1].share >= found.right:
+            break
+    for found, search in sorted(begun, key=lambda one: -one[1].share):
+        learnt = _searched(search, config, seed, found)
         report(_told(found))
-        if learnt is not None and found.targets_right >= found.right:
-            return found, replace(learnt, targets=learnt.targets.swapaxes(1, 2)) if exchanged else learnt
+        if found.targets_right >= found.right:
+            return found, replace(learnt, targets=learnt.targets.swapaxes(1, 2)) if found.exchanged else learnt
         tried.append(found)
     best = max(tried, key=lambda one: one.targets_right)
     best.why = best.why or "its target table would answer fewer sums right, so it keeps its weights"
     return best, None
 
 
-def _drawn(
-    rule: LearnedRule, observed: Observed, config: ConsolidationConfig, seed: int, found: Round
-) -> TargetTable | None:
-    """The table of what was observed, with the left and the right that the rule has; `found` hears what it is like."""
-    try:
-        behaviour = minimise(observed, rule.outputs().cpu().numpy(), config.rare, apart=found.apart)
-    except TooManyStates as error:
-        found.why = str(error)
-        return None
-    learnt = target_table(behaviour)
-    found.states, found.contexts = len(behaviour.states), int((learnt.targets != ANY).any(1).sum())
+def _searched(search: Search, config: ConsolidationConfig, seed: int, found: Round) -> TargetTable:
+    """The table that a search ends with; `found` hears what it is like."""
+    learnt = search.run() if config.repair else search.learnt
+    found.partitions, found.states = search.tried, len(np.unique(search.classes))
+    found.contexts = int((learnt.targets != ANY).any(1).sum())
     if config.repair:
-        learnt, found.tried, found.found = repair(rule, learnt, config, seed)
-    found.targets_right, learnt = judge(rule, learnt, config, seed)
+        learnt, found.tried, found.found = repair(search.rule, learnt, config, seed)
+    found.targets_right, learnt = judge(search.rule, learnt, config, seed)
     return learnt
 
 
 def _told(found: Round) -> str:
-    how = ", strangers apart" * found.apart + ", left and right exchanged" * found.exchanged
-    if found.why:
-        return f"{found.right:.4f} of the sums right; {found.why}{how}"
     return (
-        f"{found.right:.4f} of the sums right, {found.states} states{how}, {found.contexts} contexts seen, "
-        f"{found.tried} tried, a state found for {found.found}; {found.targets_right:.4f} right by its target table"
+        f"{found.right:.4f} of the sums right, {found.states} states{', left and right exchanged' * found.exchanged}, "
+        f"{found.partitions} partitions tried, {found.contexts} contexts seen, {found.tried} tried, a state found for "
+        f"{found.found}; {found.targets_right:.4f} right by its target table"
     )
 
 

@@ -27,7 +27,6 @@ situations, which leave the left neighbour out.
 Nothing here knows what is added.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -51,40 +50,60 @@ _MORE_ROLES = (*_ROLES[:2], (RIGHT, (BELOW,)), (BELOW, (RIGHT,)), *_ROLES[2:])
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How often each state follows each context."""
+    """What each state does, and how often it was seen to."""
 
     states: np.ndarray
     """[n]: the bit pattern of each state."""
+    windows: np.ndarray
+    """[N,5]: own symbol, left, right, below, own, in numbers of states; n is outside."""
     counts: np.ndarray
-    """[x, n+1, n+1, n+1, n]: own symbol, left, right, below, own; n is outside."""
+    """[N]: how often each window was seen."""
     changes: np.ndarray
     """[n, n]: how often a cell came from one state to another when another pattern was put on its left."""
     outputs: np.ndarray
     """[n]: the symbol that each state reads as."""
+    symbols: int
 
 
 class TooManyStates(ValueError):
     """What a run shows cannot be written in the patterns that it has; the message says why."""
 
 
+class Shown:
+    """What a run shows at rest, and what each type reads as, before anything is said about states."""
+
+    def __init__(self, seen: Observed, outputs: np.ndarray, rare: float) -> None:
+        """`outputs` is by pattern; those in a share below `rare` are mistakes."""
+        self.seen = seen = _without_rare(seen, rare)
+        self.outputs = outputs
+        self.frequency = np.bincount(seen.windows[:, OWN], seen.counts, minlength=len(seen.patterns))
+        reads = np.where(seen.lowest, _BLANK, 2 * outputs[seen.patterns] + seen.edge)
+        self.reads = reads - (seen.edge & (np.bincount(reads, self.frequency)[reads] < EVIDENCE * seen.counts.sum()))
+
+    def behaviour(self, classes: np.ndarray) -> Behaviour:
+        """What the classes of the types do: each is a state."""
+        _, classes = np.unique(classes, return_inverse=True)
+        n = int(classes.max()) + 1
+        if n > _MOST_STATES:
+            raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
+        patterns = _patterns(self.seen, classes, self.frequency, self.outputs)
+        patterns, number = np.sort(patterns), np.argsort(np.argsort(patterns))
+        number = np.append(number[classes], n)
+        windows = np.column_stack((self.seen.windows[:, 0], number[self.seen.windows[:, 1:]]))
+        return Behaviour(
+            patterns,
+            windows,
+            self.seen.counts,
+            _changes(self.seen, number[:-1]),
+            self.outputs[patterns],
+            self.seen.symbols,
+        )
+
+
 def minimise(seen: Observed, outputs: np.ndarray, rare: float, *, apart: bool = False) -> Behaviour:
-    """The states of a run and what they do. `outputs` is by pattern; those in a share below `rare` are mistakes.
-    With `apart`, strangers are kept apart."""
-    seen = _without_rare(seen, rare)
-    windows, counts = seen.windows, seen.counts
-    frequency = np.bincount(windows[:, OWN], counts, minlength=len(seen.patterns))
-    shown = np.where(seen.lowest, _BLANK, 2 * outputs[seen.patterns] + seen.edge)
-    shown -= seen.edge & (np.bincount(shown, frequency)[shown] < EVIDENCE * counts.sum())
-    classes = partition(seen, shown, apart=apart)
-    n = int(classes.max()) + 1
-    if n > _MOST_STATES:
-        raise TooManyStates(f"it shows more than {_MOST_STATES} states: it has learned no rule")
-    patterns = _patterns(seen, classes, frequency, outputs)
-    patterns, number = np.sort(patterns), np.argsort(np.argsort(patterns))
-    shape = (seen.symbols, n + 1, n + 1, n + 1, n)
-    contexts = np.ravel_multi_index((windows[:, 0], *np.append(number[classes], n)[windows[:, 1:]].T), shape)
-    dense = np.bincount(contexts, counts, minlength=math.prod(shape)).reshape(shape)
-    return Behaviour(patterns, dense.astype(np.int64), _changes(seen, number[classes]), outputs[patterns])
+    """The states of a run and what they do. With `apart`, strangers are kept apart."""
+    shown = Shown(seen, outputs, rare)
+    return shown.behaviour(partition(shown.seen, shown.reads, apart=apart))
 
 
 def _changes(seen: Observed, classes: np.ndarray) -> np.ndarray:
@@ -107,6 +126,7 @@ def _without_rare(seen: Observed, rare: float) -> Observed:
         seen,
         windows=windows,
         counts=seen.counts[known],
+        kinds=seen.kinds[kept[:-1]],
         patterns=seen.patterns[kept[:-1]],
         lowest=seen.lowest[kept[:-1]],
         edge=seen.edge[kept[:-1]],

@@ -41,6 +41,8 @@ class Observed:
     """[N,5]: a cell's symbol, the types of its left, right and lower neighbour, and its own type."""
     counts: np.ndarray
     """[N]: how often each window was seen."""
+    kinds: np.ndarray
+    """[T]: the kind of each type's symbol."""
     patterns: np.ndarray
     """[T]: the pattern of each type."""
     lowest: np.ndarray
@@ -115,6 +117,7 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     return Observed(
         windows,
         total.cpu().numpy(),
+        seen // side**2 % _KINDS,
         seen // side % side,
         seen % side == rule.outside,
         seen // side**2 >= _KINDS,

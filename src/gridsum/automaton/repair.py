@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from gridsum.automaton.observe import asked
-from gridsum.automaton.rule import LearnedRule, around, come_to_rest
+from gridsum.automaton.rule import LearnedRule
+from gridsum.automaton.search import Trial
 from gridsum.automaton.targets import ANY, TargetTable
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import PAD
@@ -30,41 +31,11 @@ _SUSPECT = 4.0
 _CONVINCING = 0.4
 
 
-class Trial:
-    """Grids that step by a table, which may be tried with changes.
-
-    Sums on grids of all sizes are worked on together: where a smaller grid ends stands a symbol more, and cells with it
-    stay outside.
-    """
-
-    def __init__(self, rule: LearnedRule, learnt: TargetTable) -> None:
-        self.device, self.n, self.places = rule.device, len(learnt.states), rule.places
-        table = rule.table(learnt.states.tolist()).steps
-        steps = np.where(learnt.targets == ANY, table, learnt.targets)
-        steps = np.concatenate((steps, np.full_like(steps[:1], self.n)))
-        self.steps = torch.tensor(steps, dtype=torch.uint8, device=self.device)
-        self.outputs = F.pad(rule.outputs()[torch.tensor(learnt.states, device=self.device)], (0, 1), value=PAD)
-
-    def keys(self, x: Tensor, state: Tensor) -> Tensor:
-        """The number of the table's entry for each cell [B,H,W]."""
-        side = self.n + 1
-        left, right, below = around(state, self.n, self.places)
-        return ((x * side + left) * side + right) * side + below
-
-    def rest(self, x: Tensor, start: Tensor, tables: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """What grids come to by the table, or an equal share of the grids by each of these tables."""
-        flat = (self.steps if tables is None else tables).flatten()
-        count = len(flat) // self.steps.numel()
-        first = torch.arange(count, device=self.device).repeat_interleave(len(x) // count)[:, None, None]
-
-        def step(which: Tensor, state: Tensor) -> Tensor:
-            return flat[self.keys(x[which], state) + first[which] * self.steps.numel()].long()
-
-        return come_to_rest(step, start)
-
-    def right(self, state: Tensor, resting: Tensor, wanted: Tensor) -> Tensor:
-        """A grid that goes to and fro may read right at one step and wrong at the next, so it counts as wrong."""
-        return (self.outputs[state[:, 0]] == wanted).all(-1) & resting
+def _filled(rule: LearnedRule, learnt: TargetTable) -> Trial:
+    """Where the table is silent, the run's own step fills in."""
+    return Trial(
+        rule, learnt, np.where(learnt.targets == ANY, rule.table(learnt.states.tolist()).steps, learnt.targets)
+    )
 
 
 @torch.no_grad()
@@ -75,7 +46,7 @@ def judge(rule: LearnedRule, learnt: TargetTable, config: ConsolidationConfig, s
     in where right sums came to rest becomes part of the table, unless it is a start that else is never at rest. (Cells
     that nobody reads may never rest in the run itself, and then it shows nothing of them.)
     """
-    trial, right, problems = Trial(rule, learnt), 0, 0
+    trial, right, problems = _filled(rule, learnt), 0, 0
     met = torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device)
     for x, wanted in asked(rule, config, seed):
         state, resting = trial.rest(x, torch.zeros_like(x))
@@ -94,7 +65,7 @@ def repair(
 ) -> tuple[TargetTable, int, int]:
     """The target table, and where sums stay wrong by it what trying finds; how many contexts were tried, and for how
     many another state makes more results right."""
-    trial, targets = Trial(rule, learnt), learnt.targets.copy()
+    trial, targets = _filled(rule, learnt), learnt.targets.copy()
     of_wrong, of_all = (torch.zeros(trial.steps.numel(), dtype=torch.int64, device=trial.device) for _ in range(2))
     parts = list[_Sums]()
     generator = torch.Generator(trial.device).manual_seed(seed)

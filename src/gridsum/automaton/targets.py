@@ -2,16 +2,17 @@
 
 What a cell holds at rest is a function of its symbol, its right and its lower neighbour; among a few states, the
 *siblings*, its left neighbour decides. Which of them stands to the right of a cell hangs on that cell itself, so they
-count as the same there: what was seen beside one holds beside the other. And what was seen over a state holds over one
-that reads alike, unless cells above tell the two apart. The target is to go in one step to what is
-held at rest, for any left neighbour.
+count as the same there: what was seen beside one holds beside the other. And what was seen over a state holds over all
+that read alike. The target is to go in one step to what is held at rest, for any left neighbour.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from gridsum.automaton.minimise import NOISE, Behaviour
+from gridsum.tasks import PAD
 
 # A state counts as another choice if a context takes it in this share of its cases.
 _SIBLING_SHARE = 0.02
@@ -32,27 +33,34 @@ class TargetTable:
     beside: np.ndarray
     """[n+1]: the class of each state as a right neighbour: those of one class count as the same."""
     under: np.ndarray
-    """[n+1]: the same as a lower neighbour."""
+    """[n+1]: what each reads as: those that read alike count as the same below."""
 
 
-def siblings(counts: np.ndarray, changes: np.ndarray) -> np.ndarray:
-    """The class of each state [n], of counts [x,left,right,below,own] and changes [n,n].
+def siblings(behaviour: Behaviour) -> np.ndarray:
+    """The class of each state [n].
 
     Two states share a class if another left neighbour, or none, makes one of them the other, and back, and if they also
     lead the cell to their left to the same state, or one of such a pair, wherever both were seen: else they tell it
     something.
     """
-    own, border, inside = np.arange(len(changes)), counts[:, -1], counts[:, :-1].sum(1)
-    times = np.minimum(border.sum(-1), inside.sum(-1))
-    changes = changes.copy()
-    for one, other in ((border, inside), (inside, border)):
-        np.add.at(changes, (one.argmax(-1), other.argmax(-1)), times)
-    changes *= own[:, None] != own
+    n, (x, left, right, below, own) = len(behaviour.states), behaviour.windows.T
+    where = (left != n, x, right, below, own)
+    inside = _total(where, (2, behaviour.symbols, n + 1, n + 1, n), behaviour.counts)
+    times, most = inside.sum(-1).min(0), inside.argmax(-1)
+    changes = behaviour.changes.copy()
+    for one, other in (most, most[::-1]):
+        np.add.at(changes, (one, other), times)
+    changes *= ~np.eye(n, dtype=bool)
     often = changes >= np.maximum(2, NOISE * changes.sum(1, keepdims=True))
+    followed = np.moveaxis(inside.sum(0), 1, 0)[:n].reshape(n, -1, n)
     kept, pairs = np.triu(often & often.T), None
     while pairs is None or (kept != pairs).any():  # what is no pair tells others apart
-        pairs, kept = kept, kept & _tell_the_same(counts, 2, _joined(kept))
+        pairs, kept = kept, kept & _tell_the_same(followed, _joined(kept))
     return _joined(pairs)
+
+
+def _total(where: tuple[np.ndarray, ...], shape: tuple[int, ...], counts: np.ndarray) -> np.ndarray:
+    return np.bincount(np.ravel_multi_index(where, shape), counts, math.prod(shape)).reshape(shape)
 
 
 def _joined(pairs: np.ndarray) -> np.ndarray:
@@ -63,35 +71,38 @@ def _joined(pairs: np.ndarray) -> np.ndarray:
     return classes
 
 
-def _tell_the_same(counts: np.ndarray, axis: int, classes: np.ndarray) -> np.ndarray:
-    """[n,n]: whether two states on this side lead a cell to the same class wherever both were seen."""
-    n = len(classes)
-    followed = np.moveaxis(counts.sum(1), axis - 1, 0)[:n].reshape(n, -1, n)
+def _tell_the_same(followed: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """[n,n]: whether two states lead a cell to the same class wherever both were seen; `followed` [n,contexts,n] is how
+    often a cell beside each comes to which state."""
     times, to = followed.sum(-1), classes[followed.argmax(-1)]
     both, same = np.minimum(times[:, None], times), to[:, None] == to
     return (both * ~same).sum(-1) <= NOISE * (both * same).sum(-1)
 
 
 def target_table(behaviour: Behaviour) -> TargetTable:
-    """What the run shows at rest, for any left neighbour. In contexts that it never shows any state will do."""
-    counts, n = behaviour.counts, len(behaviour.states)
-    classes = siblings(counts, behaviour.changes)
-    # By the class of the right neighbour: what any of a class was seen to do counts for all of it. Below, what states
-    # do that read alike, if they do the same.
-    beside, read = np.append(classes, n), np.append(behaviour.outputs, ANY)
-    under = np.pad(_tell_the_same(counts, 3, classes), (0, 1), constant_values=True) & (read[:, None] == read)
-    pooled = np.einsum("xlrbo,rs,bc->xlsco", counts, beside[:, None] == beside, under, optimize=True)
+    """What the run shows at rest, for any left neighbour. In contexts that it never shows any state will do, but in the
+    lowest row what it does over a blank: cells that nobody reads may never rest there."""
+    n, classes = len(behaviour.states), siblings(behaviour)
+    # By the class of the right neighbour: what any of a class was seen to do counts for all of it. By what the lower
+    # one reads as, in the same way.
+    read = np.append(behaviour.outputs, ANY)
+    (beside, of_right), (readings, of_below) = (
+        np.unique(part, return_inverse=True) for part in (np.append(classes, n), read)
+    )
+    x, left, right, below, own = behaviour.windows.T
+    shape = (behaviour.symbols, n + 1, len(beside), len(readings), n)
+    pooled = _total((x, left, of_right[right], of_below[below], own), shape, behaviour.counts)
     total = pooled.sum(1)
     main = total.argmax(-1)
-    usual = np.where(total.sum(-1) > 0, main, ANY)
+    usual = np.where(total.any(-1), main, ANY)
     allowed = classes[main][..., None] == classes
     seen, choice = pooled * allowed[:, None], total * allowed
     several = ((choice > _SIBLING_SHARE * choice.sum(-1, keepdims=True)) & (choice > 1)).sum(-1) > 1
     several |= total.any(-1) & ~pooled[:, :-1].any((1, -1)) & (allowed.sum(-1) > 1)  # seen on the border alone
     # How each left neighbour decides among siblings, over all contexts where there is a choice.
-    vote = np.einsum("xlrbo,xrb->lo", seen, several.astype(counts.dtype))
+    vote = seen.swapaxes(0, 1)[:, several].sum(1)
     # One that never decides, such as a digit with a carry, counts as those that read like it.
-    alike = (read[:, None] == read).astype(counts.dtype) @ vote
+    alike = (read[:, None] == read) @ vote
     voted, by_reading = (votes[:, None, None] * allowed[:, None] for votes in (vote, alike))
     voted = np.where(voted.any(-1, keepdims=True), voted, by_reading)
     # Where nearly all that was seen is as the left neighbours vote, they decide, also where little was seen or nothing.
@@ -100,7 +111,12 @@ def target_table(behaviour: Behaviour) -> TargetTable:
     decides = ruled & ((agreeing >= (1 - _SIBLING_SHARE) * seen.sum((1, -1))) & (agreeing > 0))[:, None]
     targets = np.where(several[:, None] & ruled, elected, usual[:, None])
     targets = np.where(decides, elected, np.where(seen.any(-1), seen.argmax(-1), targets))
-    return _with_start(behaviour.states, targets, usual, beside, _joined(under))
+    blank, nowhere = np.searchsorted(readings, (PAD, ANY))
+    for part in (targets, usual):
+        if readings[blank] == PAD:
+            part[..., nowhere] = np.where(part[..., nowhere] == ANY, part[..., blank], part[..., nowhere])
+    targets, usual = targets[:, :, of_right][..., of_below], usual[:, of_right][..., of_below]
+    return _with_start(behaviour.states, targets, usual, beside[of_right], read)
 
 
 def _with_start(
@@ -115,6 +131,6 @@ def _with_start(
     number = np.full(n + 1, ANY)  # the last is that of ANY
     number[start] = 0
     number[others] = 1 + np.arange(len(others))
-    of_right, of_below = (np.append(classes, never)[places] for classes in (beside, under))
+    of_right, of_below = np.append(beside, never)[places], np.append(under, ANY - 1)[places]
     taught = number[targets[:, places][:, :, places][:, :, :, places]]
     return TargetTable(np.array([_START, *states[others]]), taught, of_right, of_below)

@@ -126,7 +126,7 @@ class ConsolidationConfig(Section):
         0.5, "The share of sums right below which there is nothing to learn from.", above=0, most=1
     )
     rare: float = described(2e-4, "States in a smaller share of the cells are taken for mistakes.")
-    repair: bool = described(True, "Whether states are tried in contexts where sums stay wrong.")
+    repair: bool = described(True, "Whether other states are tried where sums stay wrong, and fewer where none does.")
 
 
 @dataclass(frozen=True)
