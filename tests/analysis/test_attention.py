@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.analysis import AnalysisError
+from gridsum.analysis import FigureError
 from gridsum.analysis.attention import (
     CLEAR_SHARE,
     LEAST_SELECTIVITY,
@@ -99,5 +99,5 @@ def test_where_no_head_is_of_a_kind_one_that_chooses_is_shown(base, traces):
 
 
 def test_without_a_step_there_is_no_rule(base, traces):
-    with pytest.raises(AnalysisError, match="choose another sum"):
+    with pytest.raises(FigureError, match="choose another sum"):
         head_rules(base.network.step.attention, [dataclasses.replace(traces[0], grids=traces[0].grids[:1])])

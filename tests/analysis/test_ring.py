@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.analysis import AnalysisError
+from gridsum.analysis import FigureError
 from gridsum.analysis.ring import DigitVectors, digit_vectors, principal_plane, ring, roundness
 from gridsum.data.answers import SolveOptions
 from gridsum.data.problems import Space, sample
@@ -68,7 +68,7 @@ def test_a_missing_digit_leaves_the_ring_unjudged():
     found = ring(0, DigitVectors(rng.normal(size=(500, 8)), rng.integers(0, 9, 500)))
     assert found.roundness is None
     assert np.isnan(found.centroids).all(1).tolist() == [False] * 9 + [True]
-    with pytest.raises(AnalysisError, match="train it longer"):
+    with pytest.raises(FigureError, match="train it longer"):
         ring(4, DigitVectors(np.zeros((2, 8)), np.array([1, 2])))
 
 

@@ -82,12 +82,12 @@ def test_every_size_gets_equally_many_problems(model: Model) -> None:
     (suite,) = find("2x15")
     subject = paper_subject(model)
     parts = subject.parts(suite, 640)
-    assert Counter(part.drawn for part in parts) == {(r, c): 1 for r in range(4) for c in range(4)}
-    assert {part.problems for part in parts} == {40}
+    assert Counter(drawn for _, drawn in parts) == {(r, c): 1 for r in range(4) for c in range(4)}
+    assert {problems for problems, _ in parts} == {40}
     few = subject.parts(suite, 4)
-    assert [part.problems for part in few] == [1] * 4
-    assert {part.drawn[0] for part in few} == {part.drawn[1] for part in few} == set(range(4))
-    assert sum(part.problems for part in subject.parts(suite, 130)) == 130
+    assert [problems for problems, _ in few] == [1] * 4
+    assert {rows for _, (rows, _) in few} == {columns for _, (_, columns) in few} == set(range(4))
+    assert sum(problems for problems, _ in subject.parts(suite, 130)) == 130
     assert subject.parts(EXAMPLES, 8) == [(8, (0, 0))], "worked examples stand on one grid"
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.analysis import FigureError
 from gridsum.evaluation.records import Record
 from gridsum.figures.curves import terms_curves, training_curve
-from gridsum.figures.style import FigureError
 from gridsum.training.folders import read_steps
 from tests.oracles.records import make_record
 

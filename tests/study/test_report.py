@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gridsum.analysis import FigureError
 from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import append, read
 from gridsum.figures import plot_carries
-from gridsum.figures.style import FigureError
 from gridsum.study import tables
 from gridsum.study.pictures import CAPTIONS, drawn_at
 from gridsum.study.report import NOTES, pages, write_report

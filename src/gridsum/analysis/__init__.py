@@ -1,5 +1,5 @@
 """What a trained network does inside, as numbers: arrays in, small records out. Figures and page draw them."""
 
 
-class AnalysisError(ValueError):
-    """What is to be looked at does not show it; the message says what to do."""
+class FigureError(ValueError):
+    """What cannot be found out, drawn or written as asked; the message says what to do."""

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from gridsum.analysis import AnalysisError
+from gridsum.analysis import FigureError
 from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
 from gridsum.ops.grids import neighbours, places_around
@@ -120,7 +120,7 @@ def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> tuple[Tensor
             borders.append(number.flatten())
             places += [Place(index, step, *divmod(cell, grid.shape[1])) for cell in range(number.numel())]
     if not places:
-        raise AnalysisError("the computation halts before any step, so no head has looked anywhere; choose another sum")
+        raise FigureError("the computation halts before any step, so no head has looked anywhere; choose another sum")
     return torch.cat(parts), torch.cat(borders), places
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gridsum.analysis import AnalysisError
+from gridsum.analysis import FigureError
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.model.inference import default_rule, infer
@@ -87,9 +87,9 @@ def digit_vectors(model: Model, problems: int = 64) -> list[DigitVectors]:
     """Those of every run of `model` on problems drawn from its own task, halted without chance."""
     network, task = model.network, model.config.task
     if not isinstance(network, Network):
-        raise AnalysisError(f"{model.name} is a run of {model.config.variant}; only the paper's networks have a ring")
+        raise FigureError(f"{model.name} is a run of {model.config.variant}; only the paper's networks have a ring")
     if task.task.alphabet.base != DIGITS:
-        raise AnalysisError(f"the ring is one of {DIGITS} digits, and {model.name} was trained on {task.name}")
+        raise FigureError(f"the ring is one of {DIGITS} digits, and {model.name} was trained on {task.name}")
     space = Space(task.terms, task.digits)
     device = next(network.parameters()).device
     symbols = sample(space, problems, Stream.of_seeds([0], device), task=task.task).symbols.expand(network.runs, -1, -1)
@@ -118,7 +118,7 @@ def rings_of(model: Model) -> list[Ring]:
 def ring(seed: int, found: DigitVectors, components: tuple[int, int] = (1, 2)) -> Ring:
     """The ring of one run's vectors on two of their principal components."""
     if len(found.digits) < _LEAST:
-        raise AnalysisError(
+        raise FigureError(
             f"seed {seed} writes fewer than three digits on these problems, too few for a plane; "
             "train it longer, or take more problems"
         )

@@ -120,9 +120,7 @@ class Model(ABC):
         return self.traced(self.read(expression), SolveOptions(halting, placement, seed))
 
     def run_with_cache(
-        self,
-        expression: str,
-        names: str | Iterable[str] | None = None,
+        self, expression: str, names: str | Iterable[str] | None = None
     ) -> "tuple[Answer, dict[str, Any]]":
         """The answer of the network, and what its parts put out, by their names in `network.named_modules()`.
 

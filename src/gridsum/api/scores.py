@@ -1,7 +1,5 @@
 """How often models, and functions of your own, are right."""
 
-import shutil
-import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import product
@@ -48,8 +46,7 @@ class Scores(tuple[Record, ...]):
         return TABLES["scores"](list(self))
 
     def __str__(self) -> str:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        return to_text(self.table, width)
+        return to_text(self.table)
 
     __repr__ = __str__
 

@@ -70,8 +70,7 @@ def _halting(trace: "Trace", n: int) -> str:
 
 
 def _verdict(answer: "Answer", width: int) -> list[str]:
-    steps = f"{answer.steps} step{'' if answer.steps == 1 else 's'}"
-    end = f"stopped by the limit of {steps}" if answer.capped else f"halted after {steps}"
+    end = f"stopped by the limit of {answer.taken}" if answer.capped else f"halted after {answer.taken}"
     said = shortened(answer.answer or "nothing", width - len(end) - len(", answer , which is right"))
     verdict = f"{end}, answer {said}, which is {'right' if answer.correct else 'wrong'}"
     return [verdict] if answer.correct else [verdict, f"the sum is {shortened(answer.expected, width - 11)}"]

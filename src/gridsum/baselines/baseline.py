@@ -101,10 +101,8 @@ class BaselineNetwork(nn.Module, ABC, Generic[ShapeOf]):
         return True
 
     def room(self, space: Space) -> Room:
-        """What problems of `space` are laid out in: as in training, larger where they need it.
-
-        Less room than ever in training would be a riddle of its own. It is kept where training had no problem so small.
-        """
+        """What problems of `space` are laid out in: as in training, larger where they need it, and less only where
+        training had no problem so small: less room than ever would be a riddle of its own."""
         below = space.terms[1] < self.trained_on.terms[0] or space.digits[1] < self.trained_on.digits[0]
         spaces = (space,) if below else (space, self.trained_on)
         return Room(

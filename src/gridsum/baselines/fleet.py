@@ -88,10 +88,8 @@ class MappedGradients(GradientSource):
 
 @torch.no_grad()
 def answers(network: "BaselineNetwork", batch: Batch, space: Space) -> tuple[Tensor, Tensor]:
-    """What every run answers to the problems of one, as rows of columns [R,B,W]; and its mean steps [R].
-
-    A problem such as it was trained on is asked as it was in training, whatever others `space` has beside it.
-    """
+    """What every run answers to the problems of one, as rows of columns [R,B,W]; and its mean steps [R]. A problem such
+    as it was trained on is asked as it was in training, whatever others `space` has beside it."""
     runs, known = len(next(network.parameters())), within(batch, space, network.trained_on)[0]
     found, steps = batch.symbols.new_zeros(runs, len(known), 0), torch.zeros(runs, device=known.device)
     for chosen, room in ((known, network.trained_on), (~known, space)):

@@ -8,9 +8,9 @@ examples:
 
 from gridsum.automaton.files import shipped_rules
 from gridsum.cli.options import Options, Parser
-from gridsum.cli.output import print_text, terminal_width
+from gridsum.cli.output import print_text
 from gridsum.evaluation.records import NOTHING, read
-from gridsum.evaluation.rendering import Table, to_text
+from gridsum.evaluation.rendering import Table, terminal_width, to_text
 from gridsum.evaluation.tables import ROUNDING, accuracy_text
 from gridsum.io.names import DEFAULT_MODEL, MODELS
 from gridsum.model.store import shipped_records

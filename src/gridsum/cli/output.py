@@ -1,7 +1,6 @@
 """What is printed, and what is told beside it."""
 
 import os
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gridsum.cli.options import UsageError
+from gridsum.evaluation.rendering import terminal_width
 from gridsum.io.names import printable
 
 
@@ -20,11 +20,6 @@ def print_text(text: str) -> None:
     except OSError as error:
         error.filename = "standard output"
         raise
-
-
-def terminal_width() -> int | None:
-    """Of standard output, where it is a terminal."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_prose(paragraphs: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gridsum.cli import FAILED
 from gridsum.cli.options import Options, Parser, add_fields, add_jobs, go_on
-from gridsum.cli.output import kept_if_stopped, print_text, terminal_width
+from gridsum.cli.output import kept_if_stopped, print_text
 from gridsum.cli.train import named
 from gridsum.config.registry import find, names
 from gridsum.io.progress import progress
@@ -42,5 +42,5 @@ def run(options: Options) -> int:
     place, device = Path(options.out), pick_device(options.device)
     with kept_if_stopped(lambda: go_on(options)), progress() as shown:
         waiting = do_jobs(jobs, place, shown, options.on, device, source_commit(), options.gpus_per_job)
-    print_text(overview(place, terminal_width()))
+    print_text(overview(place))
     return FAILED if waiting else 0

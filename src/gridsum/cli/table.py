@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gridsum.cli.options import Options, Parser, UsageError
-from gridsum.cli.output import print_text, terminal_width
+from gridsum.cli.output import print_text
 from gridsum.io.names import did_you_mean
 
 # These stand here too, to be told without loading what makes them.
@@ -43,7 +43,7 @@ def run(options: Options) -> None:
     from gridsum.evaluation.tables import TABLES as MAKERS
 
     table = MAKERS[options.table](read(record_files(options.records, options.table)))
-    print_text(to_markdown(table) if options.format == "markdown" else to_text(table, terminal_width()))
+    print_text(to_markdown(table) if options.format == "markdown" else to_text(table))
 
 
 def record_files(given: Sequence[str], table: str = "") -> list[str]:

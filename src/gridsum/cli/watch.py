@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from gridsum.cli.options import Options, Parser, UsageError
-from gridsum.cli.output import print_text, terminal_width
+from gridsum.cli.output import print_text
 
 _CLEAR, _SECONDS = "\x1b[H\x1b[J", 2.0
 
@@ -37,9 +37,9 @@ def run(options: Options) -> None:
     while True:
         if (place / "config.json").exists():
             seen = watch.look(place)
-            shown, ended = watch.drawn(place, seen, terminal_width()), seen.ended
+            shown, ended = watch.drawn(place, seen), seen.ended
         else:
-            shown, ended = watch.overview(place, terminal_width()), False
+            shown, ended = watch.overview(place), False
         print_text((_CLEAR if live else "") + shown)
         if not live or ended:
             return

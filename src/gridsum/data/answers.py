@@ -87,10 +87,14 @@ class Answer(str):
     def __int__(self) -> int:
         return int(self.answer, self.base)
 
+    @property
+    def taken(self) -> str:
+        """How many steps, in words."""
+        return f"{self.steps} step{'' if self.steps == 1 else 's'}"
+
     def __repr__(self) -> str:
         verdict = "right" if self.correct else f"wrong: it is {shortened(self.expected)}"
-        steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
-        return f"<{shortened(self.expression)}{shortened(self.answer) or 'nothing'}, {verdict}, {steps}>"
+        return f"<{shortened(self.expression)}{shortened(self.answer) or 'nothing'}, {verdict}, {self.taken}>"
 
 
 def answered(

@@ -36,12 +36,8 @@ _HALTING = 3
 _CELLS_OF_A_RUN = 1 << 15
 
 
-class Part(NamedTuple):
-    """Problems that follow each other in a suite and, where there are grids, share one."""
-
-    problems: int
-    drawn: tuple[int, int] = (0, 0)
-    """R_H and R_W: the rows and columns that the grid has beyond the fewest."""
+Part = tuple[int, tuple[int, int]]
+"""So many problems that follow each other in a suite, and R_H and R_W of the grid that they share."""
 
 
 class Asked(NamedTuple):
@@ -49,7 +45,7 @@ class Asked(NamedTuple):
 
     space: Space
     batch: Batch
-    part: Part
+    drawn: tuple[int, int]
     number: int
     seed: int
 
@@ -95,7 +91,7 @@ class Subject:
     fits: Callable[[Space], bool] = lambda _: True
     """Whether it can be given such problems at all."""
     parts: Callable[[Suite, int], list[Part]] = lambda _, total: [
-        Part(min(BATCH, total - first)) for first in range(0, total, BATCH)
+        (min(BATCH, total - first), (0, 0)) for first in range(0, total, BATCH)
     ]
     """How many problems of so many it is asked at a time, and on which grids."""
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -111,20 +107,17 @@ def evaluate(
     report: Callable[[int, int], None] | None = None,
     only: Collection[int] | None = None,
 ) -> list[Record]:
-    """A record for each run; none where the subject cannot be given such problems.
-
-    `report` hears how many of how many problems are done. `only` leaves out all parts of the suite but these, by their
-    number: what a record says of a part can be looked at again alone.
-    """
+    """A record for each run; none where the subject cannot be given such problems. `report` hears how many of how many
+    problems are done. `only` leaves out all parts of the suite but these, by their number."""
     if not subject.fits(suite.space):
         return []
     found, counted, last, total = list[Answers](), list[list[list[int]]](), 0, suite.size(samples)
-    for index, part in enumerate(subject.parts(suite, total)):
-        first, last = last, last + part.problems
+    for index, (problems, drawn) in enumerate(subject.parts(suite, total)):
+        first, last = last, last + problems
         if only is not None and index not in only:
             continue
         batch = suite.problems(first, last, seed, subject.device, subject.task)
-        answers = subject.answer(Asked(suite.space, batch, part, index, seed))
+        answers = subject.answer(Asked(suite.space, batch, drawn, index, seed))
         right, valid, whole = count(answers.predicted, batch.targets_for(answers.predicted.shape[-1]))
         summed = (torch.ones_like(whole), whole, right, valid, right * right, right * valid, valid * valid)
         counted.append(torch.stack([one.sum(-1) for one in summed], -1).tolist())  # as `OnGrid` names them, by run
@@ -166,10 +159,8 @@ def evaluate(
 
 
 def count(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Compare symbols [..., B, W]: by problem, characters right, those that count, and whether the whole is right.
-
-    A position counts where the prediction or the target is not PAD, so that rows of blanks earn nothing.
-    """
+    """Compare symbols [..., B, W]: by problem, characters right, those that count, and whether the whole is right. A
+    position counts where the prediction or the target is not PAD, so that rows of blanks earn nothing."""
     assert predicted.shape[-2:] == target.shape[-2:], "a prediction for every position of every problem"
     right = predicted == target
     valid = (predicted != PAD) | (target != PAD)
@@ -190,17 +181,16 @@ def paper_subject(
     def parts(suite: Suite, problems: int) -> list[Part]:
         """Equally many problems for each size; of fewer problems than sizes, one each."""
         if suite.expressions:  # on the smallest grid, together
-            return [Part(problems)]
+            return [(problems, (0, 0))]
         # All sizes, in an order in which the first few differ in both rows and columns.
         rows, columns = task.random_rows + 1, task.random_columns + 1
         every = tuple((row, (row + shift) % columns) for shift in range(columns) for row in range(rows))
         sizes = PUBLISHED if grids == "published" else every
         each, more = divmod(problems, len(sizes))
-        parts = [Part(each + (index < more), size) for index, size in enumerate(sizes)]
-        return [part for part in parts if part.problems]
+        return [(each + (index < more), size) for index, size in enumerate(sizes) if each or index < more]
 
     def answer(asked: Asked) -> Answers:
-        problems, size = asked.batch.symbols.shape[1], GridSize(*task.grid(asked.space, *asked.part.drawn))
+        problems, size = asked.batch.symbols.shape[1], GridSize(*task.grid(asked.space, *asked.drawn))
         symbols = asked.batch.symbols.expand(network.runs, -1, -1)
         stream = Stream.of_seeds(model.seeds, device).fold(asked.seed).fold(_HALTING).fold(asked.number)
         draws = stream.uniform(problems, network.config.max_evaluation_steps)

@@ -55,10 +55,8 @@ def interval(record: Record, measure: Measure) -> tuple[float, float]:
 
 
 def independent_trials(record: Record, measure: Measure) -> float:
-    """How many independent trials a score is worth: never more than it has, and problems where nothing varies.
-
-    Its variance is that of a ratio of sums (linearised): right − share · valid varies within a grid.
-    """
+    """How many independent trials a score is worth: never more than it has, and problems where nothing varies. Its
+    variance is that of a ratio of sums (linearised): right − share · valid varies within a grid."""
     share, squares, size = getattr(record, measure), 0.0, 0
     for batch in record.batches or ():
         count, right, valid = batch.problems, batch.chars_right, batch.chars_valid

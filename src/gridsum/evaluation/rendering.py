@@ -1,6 +1,8 @@
 """A table of text, for a terminal and for documents."""
 
 import io
+import shutil
+import sys
 import textwrap
 from dataclasses import dataclass
 
@@ -32,13 +34,19 @@ def _printable(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
+def terminal_width() -> int | None:
+    """Of standard output, where it is a terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def to_text(table: Table, width: int | None = None) -> str:
-    """For a terminal of so many columns, where cells that are too wide are broken; None for any width."""
+    """For so many columns, by default those of the terminal, where cells that are too wide are broken; else any."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    width = width or terminal_width()
     drawn = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for name in table.header:
         drawn.add_column(Text(_printable(name)), overflow="fold")

@@ -140,7 +140,7 @@ def _suite_by_suite(
 
 
 def _against_paper(
-    title: str, collection: str, published: Mapping[str, Mapping[str, paper.Score]]
+    title: str, collection: str, published: Mapping[str, Mapping[str, paper.Score[float]]]
 ) -> Callable[[list[Record]], Table]:
     """Tables III and IV: accuracies of single models beside those of the paper's model of that variant."""
     first = next(iter(published))

@@ -48,7 +48,7 @@ def animation_frames(trace: Trace, answer: Answer) -> Iterator[Frame]:
         seconds = _CHANGING if n == 0 or steps.changed(cells) else _IDLE
         yield Frame(_draw(answer, [(asked, INK)], cells, words + by_now, letters), seconds)
     still = [[cell._replace(changed=False) for cell in row] for row in readings[-1]]
-    end = f"{'stopped by the limit of' if answer.capped else 'halts after'} {steps.steps_of(answer)}"
+    end = f"{'stopped by the limit of' if answer.capped else 'halts after'} {answer.taken}"
     said = f"{asked}{answer.answer or 'nothing'} {'✓' if answer.correct else '✗'}"
     verdict = "right" if answer.correct else f"wrong, it is {answer.expected}"
     above = [(said, RIGHT if answer.correct else WRONG), (asked, INK)]

@@ -128,12 +128,8 @@ def cells_of(trace: Trace) -> list[list[list[Cell]]]:
 def verdict(answer: Answer) -> str:
     """The expression, the answer, and whether it is right."""
     said = answer.answer or "nothing"
-    end = f"right, after {steps_of(answer)}" if answer.correct else f"wrong: it is {answer.expected}"
+    end = f"right, after {answer.taken}" if answer.correct else f"wrong: it is {answer.expected}"
     return f"{answer.expression}{said}   {'✓' if answer.correct else '✗'} {end}"
-
-
-def steps_of(answer: Answer) -> str:
-    return f"{answer.steps} step{'' if answer.steps == 1 else 's'}"
 
 
 def check_size(trace: Trace) -> None:

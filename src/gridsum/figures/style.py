@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
+from gridsum.analysis import FigureError
 from gridsum.io.disk import write_atomically
 
 INK, QUIET, LINE = "#1b1f24", "#5f6a75", "#aeb6bf"
@@ -49,10 +50,6 @@ _STYLE: dict[Any, Any] = {
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class FigureError(ValueError):
-    """A figure that cannot be made or written as asked; the message says what to do."""
 
 
 class Picture(Figure):

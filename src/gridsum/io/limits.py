@@ -1,7 +1,4 @@
-"""How much memory work may take: what a variable says, else what the machine has; and amounts and times in words.
-
-Torch is not needed here, because a sum is solved without it.
-"""
+"""How much memory work may take: what a variable says, else what the machine has; and amounts and times in words."""
 
 import os
 import re

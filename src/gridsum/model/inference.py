@@ -55,10 +55,8 @@ def infer(
     hard: bool = False,
     watch: Watch | None = None,
 ) -> Outcome:
-    """Run until every sample has halted; `draws` [R,B,max steps] are what the rule `sampled` compares λ with.
-
-    Problems that have halted in every run leave the computation, unless someone looks on.
-    """
+    """Run until every sample has halted; `draws` [R,B,max steps] are what the rule `sampled` compares λ with. Problems
+    that have halted in every run leave the computation, unless someone looks on."""
     check_rule(network, rule)
     config, chosen = network.config, form_of(network)
     cap = config.fixed_steps if config.halting == "fixed" else config.max_evaluation_steps

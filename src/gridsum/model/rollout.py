@@ -54,8 +54,8 @@ def form_of(network: "Network") -> Form:
 class Rollout:
     """A rollout under way: the symbols are placed; then come `look(0)`, `take(1)`, `look(1)` and so on.
 
-    Samples that are truncated leave, where a CPU computes. Which step is a sample's last is known before it is taken,
-    and of that step the output reads the top row alone: so two rows of attention and one of FFN_3 are computed.
+    Where a CPU computes, samples that are truncated leave. Which step is a sample's last is known before it is taken;
+    its output reads the top row alone, so two rows of attention and one of FFN_3 are computed.
     """
 
     def __init__(self, start: Start, chosen: Form) -> None:

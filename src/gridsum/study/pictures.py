@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridsum.analysis import AnalysisError
+from gridsum.analysis import FigureError
 from gridsum.analysis.ring import rings_of
 from gridsum.api.loading import load
 from gridsum.evaluation.records import read
@@ -35,7 +35,6 @@ def draw_figures(results: Results, page: Path, asked: Reproduction, tell: Callab
     """Every figure that there are data and libraries for; the others are left out, and why is said."""
     try:
         from gridsum.figures import save
-        from gridsum.figures.style import FigureError
     except ImportError as error:
         tell(f"the figures are left out: {error}")
         return
@@ -44,7 +43,7 @@ def draw_figures(results: Results, page: Path, asked: Reproduction, tell: Callab
         try:
             save(_drawn(path.stem, results), path)
             tell(f"wrote {path}")
-        except (AnalysisError, FigureError, StoreError, FileNotFoundError) as why:  # weights, too, need not be kept
+        except (FigureError, StoreError, FileNotFoundError) as why:  # weights, too, need not be kept
             tell(f"left out ({path.stem}): {why}")
 
 

@@ -26,7 +26,7 @@ class Seen(NamedTuple):
     ended: bool
 
 
-def overview(folder: Path, width: int | None = None) -> str:
+def overview(folder: Path) -> str:
     """A line for each training run of a reproduction or a sweep that has begun."""
     rows = []
     for place in sorted(path.parent for path in folder.rglob("config.json")):
@@ -44,9 +44,7 @@ def overview(folder: Path, width: int | None = None) -> str:
     if not rows:
         raise FolderError(f"no training run, reproduction or sweep in {folder}; name the --out of one")
     caption = "Held out: whole results right on problems never trained on, the mean over the seeds."
-    return to_text(
-        Table(f"training runs in {folder}", caption, ("run", "epoch", "held out", "state"), tuple(rows)), width
-    )
+    return to_text(Table(f"training runs in {folder}", caption, ("run", "epoch", "held out", "state"), tuple(rows)))
 
 
 def look(folder: Path) -> Seen:
@@ -60,7 +58,7 @@ def look(folder: Path) -> Seen:
     return Seen(config.label, of, logs, proofs, ended)
 
 
-def drawn(folder: Path, seen: Seen, width: int | None = None) -> str:
+def drawn(folder: Path, seen: Seen) -> str:
     """A line and a curve for each seed."""
     rows = []
     for seed, log in seen.logs.items():
@@ -73,7 +71,7 @@ def drawn(folder: Path, seen: Seen, width: int | None = None) -> str:
     if not seen.proofs:
         header, rows = header[:-1], [row[:-1] for row in rows]
     caption = "Right: in training. Held out, and the curve: whole results right on problems never trained on."
-    return to_text(Table(f"{seen.variant} in {folder}", caption, header, tuple(rows)), width)
+    return to_text(Table(f"{seen.variant} in {folder}", caption, header, tuple(rows)))
 
 
 def _held_out(log: list[dict[str, Any]]) -> list[float]:

@@ -72,22 +72,18 @@ def find(name: str = DEFAULT) -> Task:
         mend = did_you_mean(kind, makers, f"the tasks are {', '.join(makers)}; {yours}")
         raise TaskError(f"unknown task {kind!r}; {mend}")
     make = makers[kind] if callable(makers[kind]) else makers[kind].load()
-    parameters = {}
+    takes, parameters = tuple(inspect.signature(make).parameters), {}
     for part in filter(None, rest.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals or not key.strip().isidentifier():
+        key, equals, value = map(str.strip, part.partition("="))
+        if not equals or not key.isidentifier():
             raise TaskError(f"{part!r} is not a parameter of a task; write {kind}:base=2")
-        parameters[key.strip()] = int(value) if value.strip().isascii() and value.strip().isdigit() else value.strip()
+        if key not in takes:
+            mend = did_you_mean(key, takes, f"it takes {', '.join(takes) or 'nothing'}")
+            raise TaskError(f"the task {kind} takes no {key!r}; {mend}")
+        parameters[key] = int(value) if value.isascii() and value.isdigit() else value
     try:
         task = make(**parameters)
-    except TypeError as error:
-        takes = tuple(inspect.signature(make).parameters)
-        unknown = next((key for key in parameters if key not in takes), None)
-        if unknown is None:
-            raise TaskError(f"the task {kind} cannot be made of {name!r}: {error}") from None
-        mend = did_you_mean(unknown, takes, f"it takes {', '.join(takes) or 'nothing'}")
-        raise TaskError(f"the task {kind} takes no {unknown!r}; {mend}") from None
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise TaskError(f"the task {name}: {error}") from None
     if not isinstance(task, Task):
         raise TaskError(f"the task {kind} is a {type(task).__name__}, not a gridsum.tasks.Task; make it one")

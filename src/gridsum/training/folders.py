@@ -7,8 +7,7 @@
     FOLDER/seed-K/weights-N.safetensors  those after N epochs, where they are to stay (training.keep_epochs)
     FOLDER/summary.json             the mean steps of every epoch of each seed, where the logs need not stay
 
-A checkpoint is replaced as a whole, and the logs are cut back to it on resuming: a run killed at any moment goes on as
-if it had not been. One process at a time works in a folder.
+A checkpoint is replaced as a whole, and logs are cut back to it: a killed run goes on as if it had not been.
 """
 
 import hashlib
@@ -214,10 +213,8 @@ def read_setup(folder: Path) -> tuple[Any, tuple[int, ...]]:
 
 
 def trained_epochs(folder: Path) -> int:
-    """How many epochs the weights in a folder have been trained for.
-
-    The checkpoint says it; where it was dropped, the logs do, which run ahead of the weights until the next checkpoint.
-    """
+    """How many epochs the weights in a folder have been trained for: the checkpoint says it or, where it was dropped,
+    the logs, which run ahead of the weights until the next one."""
     epoch = last_epoch(folder)
     if epoch is not None:
         return epoch

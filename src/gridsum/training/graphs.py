@@ -97,10 +97,8 @@ class GraphGradients(EagerGradients):
 
 
 def compile_kernels(work: Callable[[], Any]) -> None:
-    """Compile all kernels that `work` launches, side by side: one after the other, they take half a minute.
-
-    Triton asks its hook before it compiles, and launches nothing where the hook says that it has seen to it.
-    """
+    """Compile all kernels that `work` launches, side by side: one after the other, they take half a minute. Triton asks
+    its hook before it compiles, and launches nothing where the hook says that it has seen to it."""
     from triton import knobs
 
     runtime: Any = knobs.runtime

@@ -227,9 +227,7 @@ class Fleet:
 
     def _update(self, gradient: Tensor, costs: Tensor, rate: Tensor) -> Tensor:
         """Every sound run a step down its gradient [R,P]; returns what is logged: the costs, total first, and the norm.
-
-        A run whose cost or gradient is no number any more keeps its last sound weights and is set aside.
-        """
+        A run whose cost or gradient is no number any more keeps its last sound weights and is set aside."""
         self.alive &= costs[0].isfinite() & gradient.isfinite().all(1)
         norm = self.optimiser.update(gradient, rate, self.alive)
         return torch.cat((costs, norm[None]))

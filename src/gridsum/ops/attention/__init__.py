@@ -26,10 +26,8 @@ def block_matrix(projection: Tensor) -> Tensor:
 
 
 def attend(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
-    """softmax((Q + s)·(K + r))·V over the neighbourhood, heads joined: [R,B,H,W,E] (Eq. 7).
-
-    `projected` is what `project` makes, s is `query` [R,E] and r is `relative` [R,k,k,E].
-    """
+    """softmax((Q + s)·(K + r))·V over the neighbourhood, heads joined: [R,B,H,W,E] (Eq. 7). `projected` is what
+    `project` makes, s is `query` [R,E] and r is `relative` [R,k,k,E]."""
     if form() == "plain":
         return plain.attend(projected, query, relative, heads)
     width = relative.shape[-1]

@@ -137,11 +137,8 @@ def _nothing(readings: Readings) -> tuple[Tensor, Tensor]:
 
 
 class KernelContext(Function):
-    """context [R,B,C,E], grid [R,B,H,W,E] and the ledger → the next context, λ [R,B], and the ledger.
-
-    Of samples that have left, the context stays and λ has no meaning; outside of a run's own grid the grid's gradient
-    has none.
-    """
+    """context [R,B,C,E], grid [R,B,H,W,E] and the ledger → the next context, λ [R,B], and the ledger. The context stays
+    of samples that have left; their λ has no meaning, nor has the grid's gradient outside of a run's own."""
 
     @staticmethod
     def forward(
