@@ -90,33 +90,47 @@ def target_table(behaviour: Behaviour) -> TargetTable:
         np.unique(part, return_inverse=True) for part in (np.append(classes, n), read)
     )
     x, left, right, below, own = behaviour.windows.T
-    shape = (behaviour.symbols, n + 1, len(beside), len(readings), n)
-    pooled = _total((x, left, of_right[right], of_below[below], own), shape, behaviour.counts)
-    total = pooled.sum(1)
+    shape = (behaviour.symbols, len(beside), len(readings))
+    context = np.ravel_multi_index((x, of_right[right], of_below[below]), shape)
+    total = _total((context, own), (math.prod(shape), n), behaviour.counts)
     main = total.argmax(-1)
     usual = np.where(total.any(-1), main, ANY)
-    allowed = classes[main][..., None] == classes
-    seen, choice = pooled * allowed[:, None], total * allowed
-    several = ((choice > _SIBLING_SHARE * choice.sum(-1, keepdims=True)) & (choice > 1)).sum(-1) > 1
-    several |= total.any(-1) & ~pooled[:, :-1].any((1, -1)) & (allowed.sum(-1) > 1)  # seen on the border alone
-    # How each left neighbour decides among siblings, over all contexts where there is a choice.
-    vote = seen.swapaxes(0, 1)[:, several].sum(1)
-    # One that never decides, such as a digit with a carry, counts as those that read like it.
-    alike = (read[:, None] == read) @ vote
-    voted, by_reading = (votes[:, None, None] * allowed[:, None] for votes in (vote, alike))
-    voted = np.where(voted.any(-1, keepdims=True), voted, by_reading)
-    # Where nearly all that was seen is as the left neighbours vote, they decide, also where little was seen or nothing.
-    ruled, elected = voted.any(-1), voted.argmax(-1)
-    agreeing = np.take_along_axis(seen, elected[..., None], -1)[..., 0].sum(1)
-    decides = ruled & ((agreeing >= (1 - _SIBLING_SHARE) * seen.sum((1, -1))) & (agreeing > 0))[:, None]
-    targets = np.where(several[:, None] & ruled, elected, usual[:, None])
-    targets = np.where(decides, elected, np.where(seen.any(-1), seen.argmax(-1), targets))
+    allowed = classes[main][:, None] == classes
+    targets = np.repeat(usual[:, None], n + 1, 1)
+    open_ = np.flatnonzero(total.any(-1) & (allowed.sum(-1) > 1))  # where left neighbours may choose among siblings
+    number = np.full(len(total), len(open_))
+    number[open_] = np.arange(len(open_))
+    seen = _total((number[context], left, own), (len(open_) + 1, n + 1, n), behaviour.counts)[:-1]
+    targets[open_] = _by_left(seen, total[open_], allowed[open_], main[open_], read)
+    targets, usual = np.moveaxis(targets.reshape(*shape, n + 1), -1, 1), usual.reshape(shape)
     blank, nowhere = np.searchsorted(readings, (PAD, ANY))
     for part in (targets, usual):
         if readings[blank] == PAD:
             part[..., nowhere] = np.where(part[..., nowhere] == ANY, part[..., blank], part[..., nowhere])
     targets, usual = targets[:, :, of_right][..., of_below], usual[:, of_right][..., of_below]
     return _with_start(behaviour.states, targets, usual, beside[of_right], read)
+
+
+def _by_left(
+    seen: np.ndarray, total: np.ndarray, allowed: np.ndarray, main: np.ndarray, read: np.ndarray
+) -> np.ndarray:
+    """[contexts, n+1]: which of the siblings that are allowed in a context [contexts,n] follows each left neighbour.
+    From how often that was `seen` [contexts,n+1,n], in `total`, and what each state reads as."""
+    inside, seen, choice = seen[:, :-1].any((1, -1)), seen * allowed[:, None], total * allowed
+    several = ((choice > _SIBLING_SHARE * choice.sum(-1, keepdims=True)) & (choice > 1)).sum(-1) > 1
+    several |= ~inside  # seen on the border alone
+    # How each left neighbour decides among siblings, over all contexts where there is a choice.
+    vote = seen[several].sum(0)
+    # One that never decides, such as a digit with a carry, counts as those that read like it.
+    alike = (read[:, None] == read) @ vote
+    voted, by_reading = (votes * allowed[:, None] for votes in (vote, alike))
+    voted = np.where(voted.any(-1, keepdims=True), voted, by_reading)
+    # Where nearly all that was seen is as the left neighbours vote, they decide, also where little was seen or nothing.
+    ruled, elected = voted.any(-1), voted.argmax(-1)
+    agreeing = np.take_along_axis(seen, elected[..., None], -1)[..., 0].sum(1)
+    decides = ruled & ((agreeing >= (1 - _SIBLING_SHARE) * seen.sum((1, -1))) & (agreeing > 0))[:, None]
+    targets = np.where(several[:, None] & ruled, elected, main[:, None])
+    return np.where(decides, elected, np.where(seen.any(-1), seen.argmax(-1), targets))
 
 
 def _with_start(
