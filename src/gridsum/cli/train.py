@@ -97,8 +97,8 @@ def run(options: Options) -> None:
         training = train(options.variant, options.seeds, options.out, options.changes, **how)
     for result in training.results:
         said = "proved" if result["proved"] else "not proved"
-        why = f" ({result['why']})" if "why" in result else ""
-        print_text(f"seed {result['seed']}: {said}{why}, {len(result['rounds'])} rounds of consolidation\n")
+        why = f" ({result['why']})" if result.get("why") else ""
+        print_text(f"seed {result['seed']}: {said}{why}, rounds of consolidation: {len(result['rounds'])}\n")
     tell(_farewell(training))
 
 
