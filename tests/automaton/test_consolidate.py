@@ -164,7 +164,7 @@ def test_what_is_no_pair_tells_others_apart():
     for beside, own in ((0, 2), (1, 3), (2, 4), (3, 5)):
         windows.append((0, nobody, beside, nobody, own))
     codes, counts = np.arange(6), np.full(len(windows), 100)
-    assert siblings(Behaviour(codes, np.array(windows), counts, changes, codes, 1)).tolist() == list(range(6))
+    assert siblings(Behaviour(codes, codes, np.array(windows), counts, changes, codes, 1)).tolist() == list(range(6))
 
 
 def test_the_target_table_is_what_the_rule_does(seen: Observed):

@@ -117,14 +117,19 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
 
 
 def _searched(search: Search, config: ConsolidationConfig, seed: int, found: Round) -> TargetTable:
-    """The table that a search ends with; `found` hears what it is like."""
-    learnt = search.run() if config.repair else search.learnt
-    found.partitions, found.states = search.tried, len(np.unique(search.classes))
-    found.contexts = int((learnt.targets != ANY).any(1).sum())
-    if config.repair:
-        learnt, found.tried, found.found = repair(search.rule, learnt, config, seed)
-    found.targets_right, learnt = judge(search.rule, learnt, config, seed)
-    return learnt
+    """The table that a search ends with, repaired, or the one that it began with, if that then answers more sums right;
+    `found` hears what it is like."""
+    first, best = search.learnt, search.learnt
+    for learnt in (search.run(), first) if config.repair else (first,):
+        learnt, tried, repaired = repair(search.rule, learnt, config, seed) if config.repair else (learnt, 0, 0)
+        right, learnt = judge(search.rule, learnt, config, seed)
+        if right > found.targets_right:
+            best, found.targets_right, found.tried, found.found = learnt, right, tried, repaired
+        if right == 1:
+            break
+    found.partitions, found.states = search.tried, len(np.unique(best.targets[best.targets != ANY]))
+    found.contexts = int((best.targets != ANY).any(1).sum())
+    return best
 
 
 def _told(found: Round) -> str:
@@ -196,7 +201,7 @@ class _Schooling:
             indices = np.indices(learnt.targets.shape).reshape(4, -1).T
             indices[:, 1:] = places[indices[:, 1:]]
             contexts.append(_filled(indices, max(self.counts)))
-            targets.append(_filled(learnt.targets.reshape(-1), max(self.counts)))
+            targets.append(_filled(learnt.targets.reshape(-1).astype(np.int64), max(self.counts)))
             most = max(len(other.states) for other in tables)
             patterns.append(_filled(learnt.states, most))
             resting.append(np.isin(np.arange(most), learnt.targets))

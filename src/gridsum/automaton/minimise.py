@@ -38,7 +38,7 @@ PURE, FEW, NOISE, EVIDENCE, RETURN = 0.9, 2, 0.1, 1e-4, 0.01
 """The noise rule, as the head of this file states it."""
 LEFT, RIGHT, BELOW, OWN = 1, 2, 3, 4
 """Columns of a window."""
-_MOST_STATES = 48
+_MOST_STATES = 64
 """A run that shows more has learned no rule."""
 # What a blank reads as, and the share of a state's cells that a pattern must have to be one of its own.
 _BLANK, _PATTERN_SHARE = 0, 0.002
@@ -54,6 +54,8 @@ class Behaviour:
 
     states: np.ndarray
     """[n]: the bit pattern of each state."""
+    types: np.ndarray
+    """[T]: the number of each type's state."""
     windows: np.ndarray
     """[N,5]: own symbol, left, right, below, own, in numbers of states; n is outside."""
     counts: np.ndarray
@@ -92,6 +94,7 @@ class Shown:
         windows = np.column_stack((self.seen.windows[:, 0], number[self.seen.windows[:, 1:]]))
         return Behaviour(
             patterns,
+            number[:-1],
             windows,
             self.seen.counts,
             _changes(self.seen, number[:-1]),
@@ -211,7 +214,7 @@ def _evidence(seen: Observed, classes: np.ndarray, role: int, others: Sequence[i
         for other in others:
             situation = situation * base + by_class[windows[:, other]]
     most = int(situation.max(initial=0)) + 1
-    keys, weights = _tally((types * most + situation) * base + by_class[own], counts)
+    keys, weights = tally((types * most + situation) * base + by_class[own], counts)
     cases, outcomes = keys // base, keys % base
     first = np.flatnonzero(np.diff(cases, prepend=-1))
     if not len(first):
@@ -225,7 +228,7 @@ def _evidence(seen: Observed, classes: np.ndarray, role: int, others: Sequence[i
     return _Evidence(cases[first][pure] // most, cases[first][pure] % most, winner[pure], total[pure])
 
 
-def _tally(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def tally(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different keys in their order, and the sum of the counts of each."""
     order = np.argsort(keys)
     keys = keys[order]

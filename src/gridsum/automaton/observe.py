@@ -12,7 +12,7 @@ from gridsum.automaton.rule import LearnedRule, around, cells
 from gridsum.config.exact import POSITIONS, ConsolidationConfig
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
-from gridsum.tasks import FIRST_DIGIT
+from gridsum.tasks import FIRST_DIGIT, PAD
 
 # Terms at most, empty rows under so many, columns beyond the longest result, and how many problems have few digits.
 # With few terms at most the first of them is read right above the lowest row, as solving has it.
@@ -42,7 +42,7 @@ class Observed:
     counts: np.ndarray
     """[N]: how often each window was seen."""
     kinds: np.ndarray
-    """[T]: the kind of each type's symbol."""
+    """[T]: the kind of each type's symbol, and whether a blank is below."""
     patterns: np.ndarray
     """[T]: the pattern of each type."""
     lowest: np.ndarray
@@ -113,11 +113,11 @@ def observe(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> Observ
     # The number of no cell goes from the first to the last.
     types = torch.stack((left, beside, below, own), 1) - 1
     windows = torch.cat((x[:, None] % symbols, torch.where(types < 0, known - 1, types)), 1).cpu().numpy()
-    seen = seen[1:].cpu().numpy()
+    seen, blank = seen[1:].cpu().numpy(), F.pad(outputs == PAD, (0, 1), value=True).cpu().numpy()
     return Observed(
         windows,
         total.cpu().numpy(),
-        seen // side**2 % _KINDS,
+        2 * (seen // side**2 % _KINDS) + blank[seen % side],
         seen // side % side,
         seen % side == rule.outside,
         seen // side**2 >= _KINDS,

@@ -6,14 +6,17 @@ kept, and what makes no sum wrong and leaves fewer states: the fewest that answe
 so far are asked, and those that come out wrong count from there on. Nothing here knows what is added.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.minimise import Shown, TooManyStates, partition
+from gridsum.automaton.minimise import Shown, TooManyStates, partition, tally
 from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around, come_to_rest
 from gridsum.automaton.targets import ANY, TargetTable, target_table
@@ -21,11 +24,15 @@ from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import PAD
 
 # Sums that judge at first, and of the others at most so many that are wrong in the end, so often.
-_JUDGES, _MORE, _ROUNDS = 1000, 500, 5
+_JUDGES, _MORE, _ROUNDS = 1000, 500, 3
 # Tables tried at most, and all sums that judges are drawn from.
 _TRIES, _SUMS = 2500, 50_000
-# Of the judges so many are asked first.
-_FIRST = 200
+# Of proposals to make more right so many are tried.
+_LIKELY = 100
+# The share of what is not said so far that a new state may come to say.
+_HOPE = 0.3
+# Of the judges so many are asked first; of all sums so many at once.
+_FIRST, _PART = 200, 5000
 
 
 class Trial:
@@ -67,10 +74,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums in an order of chance, each on a grid of the largest size."""
+    """Sums in an order of chance, each on a grid of the largest size. Every second one begins with numbers of chance,
+    which are taken for states: a result must not depend on the start."""
 
     x: Tensor
     wanted: Tensor
+    start: Tensor
 
     @staticmethod
     def asked(rule: LearnedRule, config: ConsolidationConfig, seed: int) -> "Sums":
@@ -82,21 +91,23 @@ class Sums:
         wanted = [F.pad(part[:share], (width - part.shape[1], 0), value=PAD) for _, part in parts]
         generator = torch.Generator(rule.device).manual_seed(seed)
         order = torch.randperm(sum(map(len, cells)), generator=generator, device=rule.device)
-        return Sums(torch.cat(cells)[order], torch.cat(wanted)[order])
+        x, wanted = torch.cat(cells)[order], torch.cat(wanted)[order]
+        start = torch.randint(256, x.shape, generator=generator, dtype=torch.uint8, device=rule.device)
+        return Sums(x, wanted, start * (order % 2)[:, None, None])
 
     def __len__(self) -> int:
         return len(self.x)
 
     def of(self, which: Tensor | slice) -> "Sums":
-        return Sums(self.x[which], self.wanted[which])
+        return Sums(self.x[which], self.wanted[which], self.start[which])
 
     def and_then(self, others: "Sums") -> "Sums":
-        return Sums(torch.cat((self.x, others.x)), torch.cat((self.wanted, others.wanted)))
+        return Sums(*[torch.cat(parts) for parts in zip(vars(self).values(), vars(others).values(), strict=True)])
 
     def right(self, rule: LearnedRule, learnt: TargetTable) -> Tensor:
         """Which of them [B] a table answers right."""
         trial = Trial(rule, learnt)
-        return trial.right(*trial.rest(self.x, torch.zeros_like(self.x)), self.wanted)
+        return trial.right(*trial.rest(self.x, self.start.long() % trial.n), self.wanted)
 
 
 class Search:
@@ -105,7 +116,7 @@ class Search:
     def __init__(self, rule: LearnedRule, shown: Shown, sums: Sums, classes: np.ndarray) -> None:
         """It begins with these classes, which can be written as a table."""
         self.rule, self.shown, self.sums = rule, shown, sums
-        self.classes, self.learnt = classes, target_table(shown.behaviour(classes))
+        self.classes, self.learnt = self.written(classes)
         self.tried, self.known = 0, set[bytes]()
         self.ask(sums.of(slice(_JUDGES)))
 
@@ -122,69 +133,112 @@ class Search:
                 why.append(error)
         if not found:
             raise why[0]
-        return max(found, key=lambda search: search.right)
+        return max(found, key=lambda search: search.share)
 
     @property
     def share(self) -> float:
         """Of the judges that are right."""
-        return self.right / len(self.judges)
+        return int(self.right.sum()) / len(self.judges)
+
+    def written(self, classes: np.ndarray) -> tuple[np.ndarray, TargetTable]:
+        """The table of a partition, and its number for the state of each type."""
+        behaviour = self.shown.behaviour(classes)
+        learnt = target_table(behaviour)
+        return np.searchsorted(learnt.states, behaviour.states)[behaviour.types], learnt
 
     def ask(self, judges: Sums) -> None:
         """These sums judge from now on."""
         self.judges, self.known = judges, set()
-        self.right = int(judges.right(self.rule, self.learnt).sum())
+        self.right = judges.right(self.rule, self.learnt)
 
     def run(self) -> TargetTable:
-        """Until nothing is better any more."""
+        """First what makes more sums right, then what leaves smaller states; and again with those that are wrong."""
         for _ in range(_ROUNDS):
-            while any([self.improve(members) for members in self.groups()]):  # all of them, then once more
+            while any(self.take(classes, 1) for classes in islice(self.proposals(), _LIKELY)):  # by the table as it is
+                pass
+            parts = [self.sums.of(slice(first, first + _PART)) for first in range(0, len(self.sums), _PART)]
+            self.solved = [(part, part.right(self.rule, self.learnt)) for part in parts]
+            self.ask(self.judges)
+            while any(self.take(classes, 0) for classes in self.proposals()):
                 pass
             wrong = (~self.sums.right(self.rule, self.learnt)).nonzero()[:_MORE, 0]
-            if not len(wrong) or self.tried >= _TRIES:
+            if not len(wrong):
                 break
-            self.ask(self.sums.of(wrong).and_then(self.judges))
+            self.ask(self.sums.of(wrong).and_then(self.sums.of(slice(_JUDGES))))
         return self.learnt
 
-    def groups(self) -> list[np.ndarray]:
-        """Types that may be counted as another state together. While sums are wrong, frequent ones come first; later
-        rare ones, of which a state may not be one of its own."""
-        shown, found = self.shown, list[np.ndarray]()
-        for keys in ([self.classes], [self.classes, shown.seen.patterns, shown.seen.kinds]):
-            _, group = np.unique(np.stack(keys), axis=1, return_inverse=True)
-            order = np.argsort(np.bincount(group, shown.frequency), kind="stable")
-            found += [group == each for each in order]
-        return found[::-1] if self.right < len(self.judges) else found
+    def proposals(self) -> Iterator[np.ndarray]:
+        """Partitions that count the cells of one state, or those of one pattern and kind in it, as another state that
+        reads alike, or as a new one. First come those by which the table, as it is now, says most of what was seen; of
+        a new state it is hoped that it says a share of what is not said so far."""
+        shown, classes, n = self.shown, self.classes, len(self.learnt.states)
+        (state, *_), first, group = np.unique(
+            np.stack((classes, shown.seen.patterns, shown.seen.kinds)), axis=1, return_index=True, return_inverse=True
+        )
+        said, total = self._said(group, state, shown.reads[first])
+        now = said[np.arange(len(state)), state]
+        gain = np.column_stack((said - now[:, None], _HOPE * (total - now)))
+        whole = np.zeros((n, n))
+        np.add.at(whole, state, gain[:, :n])
+        ways = [(score, classes == one, to) for one, scores in enumerate(whole) for to, score in enumerate(scores)]
+        ways += [(score, group == one, to) for one, scores in enumerate(gain) for to, score in enumerate(scores)]
+        for score, members, to in sorted(ways, key=lambda way: -way[0]):
+            if score > -math.inf:
+                yield np.where(members, to, classes)
 
-    def improve(self, members: np.ndarray) -> bool:
-        """Whether it is better if these types count as another state; if so, they do."""
-        (now, *others), classes = np.unique(self.classes[members]), self.classes
-        if others or self.tried >= _TRIES:
-            return False  # they were parted by what was better in the meantime
-        alike = np.unique(classes[self.shown.reads == self.shown.reads[members][0]])
-        for to in (*alike[alike != now], classes.max() + 1):
-            changed = np.where(members, to, classes)
-            smaller = self.size(changed) < self.size(classes)
-            if changed.tobytes() not in self.known and (smaller or self.right < len(self.judges)):
-                self.known.add(changed.tobytes())
-                self.tried += 1
-                if self.take(changed, self.right + (not smaller)):
-                    return True
-        return False
+    def _said(self, group: np.ndarray, state: np.ndarray, reads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """[G,n]: how often the table says what was seen if a group of types is the state of each column, not its own
+        `state` [G]; −∞ where it reads as something else. And how often the group was seen at all [G]."""
+        seen, targets, count = self.shown.seen, self.learnt.targets, len(state)
+        shape = (seen.symbols, *[count + 1] * 4)
+        windows = (seen.windows[:, 0], *np.append(group, count)[seen.windows[:, 1:]].T)
+        keys, weights = tally(np.ravel_multi_index(windows, shape), seen.counts)
+        symbols, *cells = np.unravel_index(keys, shape)
+        states = [np.append(state, len(self.learnt.states))[cell] for cell in cells]
+        entry, own = np.ravel_multi_index((symbols, *states[:3]), targets.shape), states[3]
+        strides = (*(stride // targets.itemsize for stride in targets.strides[1:]), 0)
+        found, of_state = np.zeros((count, len(self.learnt.states))), np.full(len(self.learnt.states), -1)
+        of_state[state] = reads
+        for read in np.unique(reads):
+            alike = np.append(reads == read, False)
+            for cell, now, stride in zip(cells, states, strides, strict=True):
+                which = np.flatnonzero(alike[cell])
+                group, weight, beside = cell[which], weights[which], entry[which] - now[which] * stride
+                for to in np.flatnonzero(of_state == read):
+                    right = targets.ravel()[beside + to * stride] == (own[which] if stride else to)
+                    found[:, to] += np.bincount(group, weight * right, count)
+        found[reads[:, None] != of_state] = -math.inf
+        return found, sum(np.bincount(cell, weights, count + 1) for cell in cells)[:-1]
+
+    def take(self, classes: np.ndarray, more: int) -> bool:
+        """Go over to these classes, if by their table so many more judges are right, or else if they are smaller states
+        and spoil no sum at all. What they would spoil is a judge from there on."""
+        least = int(self.right.sum()) + more
+        if self.tried >= _TRIES or least > len(self.judges) or classes.tobytes() in self.known:
+            return False
+        self.known.add(classes.tobytes())
+        if not more and self.size(classes) >= self.size(self.classes):
+            return False
+        try:
+            classes, learnt = self.written(classes)
+        except TooManyStates:
+            return False
+        self.tried += 1
+        right = torch.ones_like(self.right)
+        for part in (slice(_FIRST), slice(_FIRST, None)):  # most fail at the first
+            right[part] = self.judges.of(part).right(self.rule, learnt)
+            if int(right.sum()) < least:
+                return False
+        if not more:
+            for sums, solved in self.solved:
+                spoilt = sums.of((solved & ~sums.right(self.rule, learnt)).nonzero()[:, 0])
+                if len(spoilt):
+                    self.judges = spoilt.and_then(self.judges)
+                    self.right = F.pad(self.right, (len(spoilt), 0), value=True)
+                    return False
+        self.classes, self.learnt, self.right = classes, learnt, right
+        return True
 
     def size(self, classes: np.ndarray) -> tuple[int, int]:
         """How many kinds of cells the states have in all, and how many states there are."""
         return len(np.unique(np.stack((classes, self.shown.seen.kinds)), axis=1).T), len(np.unique(classes))
-
-    def take(self, classes: np.ndarray, least: int) -> bool:
-        """Go over to these classes, if so many sums are right at least by their table."""
-        try:
-            learnt = target_table(self.shown.behaviour(classes))
-        except TooManyStates:
-            return False
-        right, asked = 0, 0
-        for part in (self.judges.of(slice(_FIRST)), self.judges.of(slice(_FIRST, None))):  # most fail at the first
-            right, asked = right + int(part.right(self.rule, learnt).sum()), asked + len(part)
-            if right + len(self.judges) - asked < least:
-                return False
-        self.classes, self.learnt, self.right = classes, learnt, right
-        return True

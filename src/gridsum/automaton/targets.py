@@ -52,31 +52,26 @@ def siblings(behaviour: Behaviour) -> np.ndarray:
         np.add.at(changes, (one, other), times)
     changes *= ~np.eye(n, dtype=bool)
     often = changes >= np.maximum(2, NOISE * changes.sum(1, keepdims=True))
-    followed = np.moveaxis(inside.sum(0), 1, 0)[:n].reshape(n, -1, n)
-    kept, pairs = np.triu(often & often.T), None
-    while pairs is None or (kept != pairs).any():  # what is no pair tells others apart
-        pairs, kept = kept, kept & _tell_the_same(followed, _joined(kept))
-    return _joined(pairs)
+    followed = np.moveaxis(inside.sum(0), 1, 0)[:n].reshape(n, -1, n)  # what comes to the left of a state
+    seen, to = followed.sum(-1), followed.argmax(-1)
+    pairs, before = np.argwhere(np.triu(often & often.T)), -1
+    while len(pairs) != before:  # what is no pair tells others apart
+        before, led = len(pairs), _joined(pairs, n)[to]
+        both, same = seen[pairs].min(1), led[pairs[:, 0]] == led[pairs[:, 1]]
+        pairs = pairs[(both * ~same).sum(1) <= NOISE * (both * same).sum(1)]
+    return _joined(pairs, n)
 
 
 def _total(where: tuple[np.ndarray, ...], shape: tuple[int, ...], counts: np.ndarray) -> np.ndarray:
     return np.bincount(np.ravel_multi_index(where, shape), counts, math.prod(shape)).reshape(shape)
 
 
-def _joined(pairs: np.ndarray) -> np.ndarray:
-    """The class of each state where pairs [n,n] share one."""
-    classes = np.arange(len(pairs))
-    for a, b in np.argwhere(pairs):
+def _joined(pairs: np.ndarray, count: int) -> np.ndarray:
+    """The class of each state where each of these pairs [P,2] shares one."""
+    classes = np.arange(count)
+    for a, b in pairs:
         classes[classes == classes[a]] = classes[b]
     return classes
-
-
-def _tell_the_same(followed: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """[n,n]: whether two states lead a cell to the same class wherever both were seen; `followed` [n,contexts,n] is how
-    often a cell beside each comes to which state."""
-    times, to = followed.sum(-1), classes[followed.argmax(-1)]
-    both, same = np.minimum(times[:, None], times), to[:, None] == to
-    return (both * ~same).sum(-1) <= NOISE * (both * same).sum(-1)
 
 
 def target_table(behaviour: Behaviour) -> TargetTable:
@@ -94,7 +89,7 @@ def target_table(behaviour: Behaviour) -> TargetTable:
     context = np.ravel_multi_index((x, of_right[right], of_below[below]), shape)
     total = _total((context, own), (math.prod(shape), n), behaviour.counts)
     main = total.argmax(-1)
-    usual = np.where(total.any(-1), main, ANY)
+    usual = np.where(total.any(-1), main, ANY).astype(np.int16)
     allowed = classes[main][:, None] == classes
     targets = np.repeat(usual[:, None], n + 1, 1)
     open_ = np.flatnonzero(total.any(-1) & (allowed.sum(-1) > 1))  # where left neighbours may choose among siblings
@@ -142,9 +137,9 @@ def _with_start(
     targets[:, never, :never, :never] = usual
     start, others = np.flatnonzero(states == _START), np.flatnonzero(states != _START)
     places = np.array([*(start if len(start) else [never]), *others, n])
-    number = np.full(n + 1, ANY)  # the last is that of ANY
+    number = np.full(n + 1, ANY, np.int16)  # the last is that of ANY
     number[start] = 0
     number[others] = 1 + np.arange(len(others))
     of_right, of_below = np.append(beside, never)[places], np.append(under, ANY - 1)[places]
-    taught = number[targets[:, places][:, :, places][:, :, :, places]]
+    taught = number[targets[np.ix_(range(len(targets)), places, places, places)]]
     return TargetTable(np.array([_START, *states[others]]), taught, of_right, of_below)
