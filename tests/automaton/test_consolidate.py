@@ -10,13 +10,14 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gridsum.automaton import consolidate, minimise, observe, repair, targets
+from gridsum.automaton import consolidate, minimise, observe, repair, search, targets
 from gridsum.automaton.consolidate import fit
 from gridsum.automaton.construct import construct
 from gridsum.automaton.minimise import OWN, Behaviour
 from gridsum.automaton.observe import Observed
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule, agreement, around, come_to_rest
+from gridsum.automaton.search import Search, Sums
 from gridsum.automaton.table import RuleTable
 from gridsum.automaton.targets import ANY, TargetTable, siblings
 from gridsum.config.exact import PROVABLE, ConsolidationConfig
@@ -230,20 +231,42 @@ def test_what_goes_to_the_right_is_drawn_with_left_and_right_exchanged():
     assert prove(run.taught(learnt)).proved
 
 
-def test_states_that_no_situation_compares_are_kept_apart_where_else_the_table_fails():
-    """A product by 1 and one by 2 never stand in the same situation. As every code has a twin, there is one left for a
-    state that is kept apart in vain."""
-    table = construct(find("times:base=3"))
+def with_twins(table: RuleTable) -> TableRule:
+    """The same rule, but every code has a twin that is not in use."""
     twins = np.array([*range(table.outside), *range(table.outside), table.outside])
     steps = table.steps[:, twins][:, :, twins][:, :, :, twins]
     outputs, codes = table.outputs * 2, tuple(range(2 * table.outside))
-    run = TableRule(replace(table, bits=table.bits + 1, states=codes, steps=steps, outputs=outputs))
+    return TableRule(replace(table, bits=table.bits + 1, states=codes, steps=steps, outputs=outputs))
+
+
+def test_states_that_no_situation_compares_are_kept_apart_where_else_the_table_fails():
+    """A product by 1 and one by 2 never stand in the same situation. As every code has a twin, there is one left for a
+    state that is kept apart in vain."""
+    run = with_twins(table := construct(find("times:base=3")))
     look = replace(LOOK, problems=20_000, digits=(1, 4), repair=False)
     found, learnt = consolidate.draw(run, look, 0, lambda _: None)  # type: ignore[arg-type]
     assert (found.exchanged, found.targets_right) == (False, 1.0)
     assert learnt is not None
-    few = minimise.minimise(observed_of(run.rule, look), np.array(outputs), 0.0)
+    few = minimise.minimise(observed_of(run.rule, look), run.outputs().numpy(), 0.0)
     assert len(few.states) < table.outside <= found.states
+    small = run.table(learnt.states.tolist())
+    taught = np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8)
+    assert prove(replace(small, steps=taught)).proved
+
+
+def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_are_right():
+    """Of products in base 3, two states that read alike count as one at first, and cells of another one as two."""
+    run, look = with_twins(table := construct(find("times:base=3"))), replace(LOOK, problems=20_000, digits=(1, 4))
+    shown = minimise.Shown(observed_of(run.rule, look), run.outputs().numpy(), 0.0)
+    one, other, parted = 3, 8, 12
+    assert table.outputs[one] == table.outputs[other] != table.outputs[parted]
+    classes = np.where(shown.seen.patterns == other, one, shown.seen.patterns)
+    classes = np.where((classes == parted) & (shown.seen.kinds % 2 > 0), table.outside, classes)
+    found = Search(run, shown, Sums.asked(run, look, 0), classes)  # type: ignore[arg-type]
+    assert found.share < 0.9
+    learnt = found.run()
+    assert found.sums.right(run, learnt).all()  # type: ignore[arg-type]
+    assert len(np.unique(found.classes)) <= table.outside
     small = run.table(learnt.states.tolist())
     taught = np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8)
     assert prove(replace(small, steps=taught)).proved
@@ -394,7 +417,7 @@ def test_what_was_hard_at_one_look_is_not_forgotten_at_the_next(monkeypatch: pyt
     assert after[1] > 300 > after[0] > 100 > 30 > max(after[2:])
 
 
-@pytest.mark.parametrize("module", [consolidate, minimise, observe, repair, targets])
+@pytest.mark.parametrize("module", [consolidate, minimise, observe, repair, search, targets])
 def test_consolidation_knows_no_arithmetic(module):
     tree = ast.parse(inspect.getsource(module))
     imported = {
@@ -406,7 +429,9 @@ def test_consolidation_knows_no_arithmetic(module):
     assert not {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} & {9, 10}, "no digits either"
 
 
-@pytest.mark.parametrize("module", [consolidate, minimise, observe, repair, targets, problems, discovery, exact])
+@pytest.mark.parametrize(
+    "module", [consolidate, minimise, observe, repair, search, targets, problems, discovery, exact]
+)
 def test_training_and_consolidation_never_see_what_columns_do(module):
     tree = ast.parse(inspect.getsource(module))
     assert not {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"row", "column"}
