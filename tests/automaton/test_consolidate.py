@@ -254,7 +254,9 @@ def test_states_that_no_situation_compares_are_kept_apart_where_else_the_table_f
     assert prove(replace(small, steps=taught)).proved
 
 
-def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_are_right():
+def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_are_right(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """Of products in base 3, two states that read alike count as one at first, and cells of another one as two."""
     run, look = with_twins(table := construct(find("times:base=3"))), replace(LOOK, problems=20_000, digits=(1, 4))
     shown = minimise.Shown(observed_of(run.rule, look), run.outputs().numpy(), 0.0)
@@ -264,7 +266,10 @@ def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_a
     classes = np.where((classes == parted) & (shown.seen.kinds % 2 > 0), table.outside, classes)
     found = Search(run, shown, Sums.asked(run, look, 0), classes)  # type: ignore[arg-type]
     assert found.share < 0.9
-    learnt = found.run()
+    told = list[str]()
+    monkeypatch.setattr(search, "_NEWS", 50)
+    learnt = found.run(told.append)
+    assert told[1] == f"100 partitions tried, {told[1].split()[3]} states, 1.0000 right"
     assert found.sums.right(run, learnt).all()  # type: ignore[arg-type]
     assert len(np.unique(found.classes)) <= table.outside
     small = run.table(learnt.states.tolist())

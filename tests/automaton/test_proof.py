@@ -115,7 +115,7 @@ def answers_from_any_start(table: RuleTable, problems: Iterable[Sequence[str]], 
     """Whether grids with any states at first come to rest, and read as the right answers."""
     for terms in problems:
         symbols = Run.of(table, terms).symbols
-        before, grid = None, chance.integers(0, table.outside, symbols.shape)
+        grid = before = chance.integers(0, table.outside, symbols.shape)
         for _ in range(4 * symbols.size):
             around = np.pad(grid, ((0, 1), (1, 1)), constant_values=table.outside)
             before, grid = grid, table.steps[symbols, around[:-1, :-2], around[:-1, 2:], around[1:, 1:-1]]
@@ -137,9 +137,9 @@ def test_what_is_proved_answers_from_any_start(name):
     contexts = [(x, left, right, below) for x, left, right, below in at_rest(table, problems) if below != table.outside]
     proved = 0
     for _ in range(150):
-        entry = list(contexts[chance.integers(len(contexts))])
-        entry[chance.integers(1, 4)] = chance.integers(table.outside + 1)
-        altered = changed(table, {tuple(map(int, entry)): int(chance.integers(table.outside))})
+        entry = [int(part) for part in contexts[chance.integers(len(contexts))]]
+        entry[chance.integers(1, 4)] = int(chance.integers(table.outside + 1))
+        altered = changed(table, {tuple(entry): int(chance.integers(table.outside))})
         if prove(altered).proved:
             proved += 1
             assert answers_from_any_start(altered, problems, chance), entry

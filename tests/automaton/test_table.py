@@ -27,6 +27,18 @@ def test_a_rule_comes_back_from_its_file(codes, seed):
         assert same(RuleTable.from_json(table.to_json()), table)
 
 
+@given(st.integers(2, 12), st.integers(0, 999))
+def test_a_rule_in_the_order_of_its_readings_takes_the_same_steps(codes, seed):
+    table = random_table(codes, seed)
+    other = table.by_reading()
+    place = [*(other.states.index(pattern) for pattern in table.states), other.outside]
+    assert place[0] == 0
+    assert list(other.outputs[1:]) == sorted(other.outputs[1:])
+    assert [other.outputs[number] for number in place[:-1]] == list(table.outputs)
+    renamed = np.array(place)[table.steps]
+    assert np.array_equal(other.steps[:, place][:, :, place][:, :, :, place], renamed)
+
+
 @pytest.mark.parametrize("field", ["bits", "states", "outputs", "actions", "steps"])
 def test_an_edited_file_is_refused(field):
     data = json.loads(column_addition().to_json())

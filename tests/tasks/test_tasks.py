@@ -360,7 +360,11 @@ def test_a_task_is_solved_by_the_rule_that_ships_for_it(tmp_path: Path, capsys: 
     assert capsys.readouterr().out.endswith("\n876\n")
     assert main(["evaluate", "--model", "add-base8", "subtract", "--suite", "2x5", "--samples", "8"]) == 0
     assert capsys.readouterr().out.count("1.0 (0.675–1.000)") == 2
-    assert main(["solve", "--task", "max", "5^3"]) == 2
-    assert "no rule for the task max comes with gridsum" in capsys.readouterr().err
+    assert main(["solve", "--task", "max", "5^3"]) == 0
+    assert capsys.readouterr().out == "5\n"
+    assert main(["solve", "--task", "times:base=3", "1202*2*2"]) == 0
+    assert capsys.readouterr().out == "20222\n"
+    assert main(["solve", "--task", "mixed", "5-3"]) == 2
+    assert "no rule for the task mixed comes with gridsum" in capsys.readouterr().err
     assert main(["rule", "--task", "subtract:base=2"]) == 0
     assert "This is what a column of subtract:base=2 does in all 9 cases" in capsys.readouterr().out

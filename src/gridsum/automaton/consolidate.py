@@ -106,7 +106,7 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
         if begun[-1][1].share >= found.right:
             break
     for found, search in sorted(begun, key=lambda one: -one[1].share):
-        learnt = _searched(search, config, seed, found)
+        learnt = _searched(search, config, seed, found, report)
         report(_told(found))
         if found.targets_right >= found.right:
             return found, replace(learnt, targets=learnt.targets.swapaxes(1, 2)) if found.exchanged else learnt
@@ -116,11 +116,11 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     return best, None
 
 
-def _searched(search: Search, config: ConsolidationConfig, seed: int, found: Round) -> TargetTable:
+def _searched(search: Search, config: ConsolidationConfig, seed: int, found: Round, report: Report) -> TargetTable:
     """The table that a search ends with, repaired, or the one that it began with, if that then answers more sums right;
     `found` hears what it is like."""
     first, best = search.learnt, search.learnt
-    for learnt in (search.run(), first) if config.repair else (first,):
+    for learnt in (search.run(report), first) if config.repair else (first,):
         learnt, tried, repaired = repair(search.rule, learnt, config, seed) if config.repair else (learnt, 0, 0)
         right, learnt = judge(search.rule, learnt, config, seed)
         if right > found.targets_right:

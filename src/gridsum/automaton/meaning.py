@@ -42,7 +42,7 @@ class Meaning:
     sums: dict[Case, set[Sum]]
     """What the cell becomes, whatever else it sees."""
     cases: dict[Case, Sum]
-    """What the task's columns do with an own digit; over a blank, where that can be."""
+    """What the task's columns do with an own digit; over a blank or a leading 0, where that can be."""
 
     @property
     def wrong(self) -> int:
@@ -81,10 +81,11 @@ def meaning_of(table: RuleTable) -> Meaning:
                 found = Sum(check.reads[state] or 0, known.meaning_of[kind][state][1])
                 sums[context[0], place.below, place.carry].add(found)
     states = tuple(_state(check, known, number, pattern) for number, pattern in enumerate(table.states))
+    rare = (None, 0) if check.rule.row.rightward else (None,)
     cases = {
         (own, below, carry): Sum(*wanted)
         for (own, below, carry), wanted in check.rule.cases()
-        if own is not None and (below is not None or (own, below, carry) in sums)
+        if own is not None and (below not in rare or (own, below, carry) in sums)
     }
     return Meaning(check, states, _carry_bits(table.bits, states, check.rule.base), dict(sums), cases)
 

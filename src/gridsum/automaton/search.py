@@ -2,12 +2,12 @@
 
 Minimisation has to guess where too little was seen. From its guess this goes on: all cells of one state, or those of
 one pattern and one kind, are counted as another state that reads alike, or as a new one. What makes more sums right is
-kept, and what makes no sum wrong and leaves fewer states: the fewest that answer all sums. Then sums that were left out
-so far are asked, and those that come out wrong count from there on. Nothing here knows what is added.
+kept; then what spoils no sum and leaves fewer states: the fewest that answer all sums. Sums that come out wrong then
+judge, too, and it begins again. Nothing here knows what is added.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -31,6 +31,8 @@ _TRIES, _SUMS = 2500, 50_000
 _LIKELY = 100
 # The share of what is not said so far that a new state may come to say.
 _HOPE = 0.3
+# After so many tables there is news.
+_NEWS = 200
 # Of the judges so many are asked first; of all sums so many at once.
 _FIRST, _PART = 200, 5000
 
@@ -118,6 +120,7 @@ class Search:
         self.rule, self.shown, self.sums = rule, shown, sums
         self.classes, self.learnt = self.written(classes)
         self.tried, self.known = 0, set[bytes]()
+        self.report: Callable[[str], None] = lambda _: None
         self.ask(sums.of(slice(_JUDGES)))
 
     @classmethod
@@ -151,8 +154,9 @@ class Search:
         self.judges, self.known = judges, set()
         self.right = judges.right(self.rule, self.learnt)
 
-    def run(self) -> TargetTable:
+    def run(self, report: Callable[[str], None] = lambda _: None) -> TargetTable:
         """First what makes more sums right, then what leaves smaller states; and again with those that are wrong."""
+        self.report = report
         for _ in range(_ROUNDS):
             while any(self.take(classes, 1) for classes in islice(self.proposals(), _LIKELY)):  # by the table as it is
                 pass
@@ -208,7 +212,7 @@ class Search:
                     right = targets.ravel()[beside + to * stride] == (own[which] if stride else to)
                     found[:, to] += np.bincount(group, weight * right, count)
         found[reads[:, None] != of_state] = -math.inf
-        return found, sum(np.bincount(cell, weights, count + 1) for cell in cells)[:-1]
+        return found, np.bincount(np.concatenate(cells), np.tile(weights, len(cells)), count + 1)[:-1]
 
     def take(self, classes: np.ndarray, more: int) -> bool:
         """Go over to these classes, if by their table so many more judges are right, or else if they are smaller states
@@ -224,6 +228,8 @@ class Search:
         except TooManyStates:
             return False
         self.tried += 1
+        if self.tried % _NEWS == 0:
+            self.report(f"{self.tried} partitions tried, {len(self.learnt.states)} states, {self.share:.4f} right")
         right = torch.ones_like(self.right)
         for part in (slice(_FIRST), slice(_FIRST, None)):  # most fail at the first
             right[part] = self.judges.of(part).right(self.rule, learnt)

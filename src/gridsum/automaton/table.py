@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -75,6 +75,15 @@ class RuleTable:
     @property
     def outside(self) -> int:
         return len(self.states)
+
+    def by_reading(self) -> "RuleTable":
+        """The same rule, its states in the order of what they read as; that makes a shorter file. The start stays
+        first."""
+        order = [0, *sorted(range(1, self.outside), key=lambda state: (self.outputs[state], self.states[state]))]
+        number, places = np.argsort(order).astype(np.uint8), np.array([*order, self.outside])
+        states, outputs = (tuple(part[state] for state in order) for part in (self.states, self.outputs))
+        steps = number[self.steps[np.ix_(np.arange(len(self.steps)), places, places, places)]]
+        return replace(self, states=states, steps=steps, outputs=outputs)
 
     @cached_property
     def flat(self) -> bytes:

@@ -141,5 +141,5 @@ def _with_start(
     number[start] = 0
     number[others] = 1 + np.arange(len(others))
     of_right, of_below = np.append(beside, never)[places], np.append(under, ANY - 1)[places]
-    taught = number[targets[np.ix_(range(len(targets)), places, places, places)]]
+    taught = number[targets[np.ix_(np.arange(len(targets)), places, places, places)]]
     return TargetTable(np.array([_START, *states[others]]), taught, of_right, of_below)

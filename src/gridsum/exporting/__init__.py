@@ -53,7 +53,7 @@ def export(model: str | Path | Model, out: str | Path, to: Literal["hf", "onnx",
     if to not in FORMATS:
         raise ModelError(f"unknown format {to!r}; use {', '.join(FORMATS)}")
     if to == "json":
-        write_atomically(place.resolve(), (rule_model(model).table.to_json() + "\n").encode())
+        write_atomically(place.resolve(), (rule_model(model).table.by_reading().to_json() + "\n").encode())
         return [place]
     if place.exists() and not place.is_dir():
         raise ModelError(f"{place} is a file; name a folder for {to}")
