@@ -116,7 +116,6 @@ def rings_of(model: Model) -> list[Ring]:
 
 
 def ring(seed: int, found: DigitVectors, components: tuple[int, int] = (1, 2)) -> Ring:
-    """The ring of one run's vectors on two of their principal components."""
     if len(found.digits) < _LEAST:
         raise FigureError(
             f"seed {seed} writes fewer than three digits on these problems, too few for a plane; "

@@ -35,7 +35,6 @@ class RuleModel(Model):
 
     @cached_property
     def table(self) -> "RuleTable":
-        """The rule."""
         from gridsum.automaton.rule import LearnedRule
 
         return LearnedRule(self.network).table()

@@ -83,7 +83,16 @@ def evaluate(
     """
     if out is not None:
         check_file(out)
-    listed, chosen = what if isinstance(what, list | tuple) else [what], suites_of(suites)
+    listed = what if isinstance(what, list | tuple) else [what]
+    asked = [suites] if isinstance(suites, str | Suite) else list(suites)
+    if not asked:
+        raise SuiteError("no suite is named; name one such as 2x100")
+    if (given := next((name for name in asked if name in MODELS), None)) is not None:
+        raise SuiteError(
+            f"{given!r} is a model, not a suite; name it with --model, in Python first: evaluate({given!r}, '2x15')"
+        )
+    named = [suite for name in asked for suite in ([name] if isinstance(name, Suite) else find(name))]
+    each_once = {suite.name: suite for suite in named}.values()
     if not listed:
         raise SuiteError("there is nothing to measure; give a model, its name, or a function from '12+34=' to '46'")
     commit = source_commit()
@@ -111,7 +120,7 @@ def evaluate(
         raise ModelError(f"{ruled} always halts at a fixed point; leave out halting")
     records: list[Record] = []
     with progress(quiet) as shown:
-        for subject, suite in product(subjects, chosen):
+        for subject, suite in product(subjects, each_once):
             heard = partial(shown.update, f"{subject.name} on {suite.name}:", unit="problems")
             found = evaluate_one(subject, suite, samples, seed, commit, heard)
             if not found:
@@ -120,17 +129,3 @@ def evaluate(
                 append(out, found)
             records += found
     return Scores(records)
-
-
-def suites_of(names: "str | Suite | Iterable[str | Suite]") -> list[Suite]:
-    """Suites, each once, of names of collections, suites and spaces."""
-    listed = [names] if isinstance(names, str | Suite) else list(names)
-    if not listed:
-        raise SuiteError("no suite is named; name one such as 2x100")
-    given = next((name for name in listed if name in MODELS), None)
-    if given is not None:
-        raise SuiteError(
-            f"{given!r} is a model, not a suite; name it with --model, in Python first: evaluate({given!r}, '2x15')"
-        )
-    found = [suite for name in listed for suite in ([name] if isinstance(name, Suite) else find(name))]
-    return list({suite.name: suite for suite in found}.values())

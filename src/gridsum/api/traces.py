@@ -118,11 +118,11 @@ class Trace:
 
     def film(self, path: str | Path | None = None) -> "Film":
         """A film, which shows itself in a notebook; with `path` (.gif) it is written there, too."""
-        from gridsum.figures import animation
+        from gridsum.figures import animation, style
         from gridsum.io.disk import write_atomically
 
         if path is not None:
-            animation.check_film(path)
+            style.check_format(path, (".gif",))
         film = Film(animation.to_gif(list(animation.animation_frames(self.inside, self.answer))))
         if path is not None:
             write_atomically(Path(path).resolve(), film)

@@ -173,7 +173,6 @@ class Baseline(Trainable):
 
 
 def find_baseline(name: str) -> Baseline:
-    """The baseline of a name."""
     found = find(name)
     assert isinstance(found, Baseline)
     return found

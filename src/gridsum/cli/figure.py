@@ -73,7 +73,6 @@ def run(options: Options) -> None:
 
 
 def _traced(options: Options) -> Trace:
-    """A sum that is worked out."""
     usual = INSIDE_MODEL if options.figure == "attention" else DEFAULT_MODEL
     return load(options.model or usual, device=options.device).trace(options.expression or _EXPRESSION)
 

@@ -63,7 +63,6 @@ def _of_the_rule(proof: "Proof", table: "RuleTable") -> str:
 
 
 def _of_the_network(precision: str, found: "Agreement") -> str:
-    """Whether the network itself does what the table says."""
     same = f"does the same in all {found.entries:,} entries of the rule; its nearest logit is {found.margin:.2f} from 0"
     differs = f"differs from it in {found.different:,} of its {found.entries:,} entries"
     return f"The network in {precision} {differs if found.different else same}."

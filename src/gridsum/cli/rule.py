@@ -50,7 +50,6 @@ def run(options: Options) -> None:
 
 
 def _described(name: str, table: "RuleTable", meaning: "Meaning") -> Iterator[str]:
-    """All that a person needs to see what the rule does."""
     yield f"The rule of {name}"
     yield f"{len(table.states)} states of {table.bits} bits. A cell sees its own symbol and the states of its"
     yield f"left, right and lower neighbour, or the border: {table.steps.size:,} entries."

@@ -129,7 +129,6 @@ class _Solver:
                 print_text("\n")
 
     def _read(self, text: str) -> tuple[str, ...] | ValueError:
-        """The terms, or what is wrong."""
         try:
             terms = self._model.task.parse(text)
             self._model.size(terms)
@@ -138,7 +137,6 @@ class _Solver:
         return terms
 
     def _printed(self, expressions: list[tuple[str, ...]]) -> Iterator[str]:
-        """What is printed of each answer."""
         model, options = self._model, self._options
         if options.show:
             from gridsum.api.terminal import draw

@@ -58,7 +58,6 @@ def fields_of(config: Any, where: str = "") -> dict[str, Leaf]:
 
 
 def _items(cls: Any) -> list[tuple[dataclasses.Field, Any]]:
-    """The fields of a dataclass, each with its type."""
     hints = typing.get_type_hints(cls)
     return [(item, hints[item.name]) for item in dataclasses.fields(cls)]
 

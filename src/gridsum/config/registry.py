@@ -160,7 +160,6 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Trainable:
-    """The entry of a name."""
     if name in _registered:
         return _registered[name]
     if name in VARIANTS:

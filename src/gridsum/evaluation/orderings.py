@@ -80,8 +80,6 @@ class Pair(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A comparison, as the records have it."""
-
     seeds: tuple[int, int]
     means: tuple[float, float]
     effect: float
@@ -115,8 +113,6 @@ def findings(records: Iterable[Record]) -> dict[Pair, Finding]:
 
 
 class Judgement(NamedTuple):
-    """A claim as a whole."""
-
     p: float
     corrected: float
     verdict: Verdict

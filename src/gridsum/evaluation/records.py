@@ -41,8 +41,6 @@ class OnGrid(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """One model on one suite."""
-
     model: str
     variant: str
     seed: int | None

@@ -41,7 +41,7 @@ def solve(
     for shape, alike in groupby(expressions, lambda terms: (len(terms), max(map(len, terms)))):
         size = GridSize(*model.config.task.solving_grid(*shape))
         while some := list(islice(alike, _TOGETHER)):
-            batch = batch_of(some, _device(network), task)
+            batch = batch_of(some, network.embedding.weight.device, task)
             chosen = choose_placement(options.placement, batch.symbols.shape[-1], size)
             # A sum has draws of its own: an answer does not depend on what else is asked, nor a score on one draw.
             labels = torch.tensor([crc32(task.render(terms).encode()) for terms in some], device=batch.symbols.device)
@@ -64,7 +64,7 @@ def solve_traced(model: Model, terms: tuple[str, ...], options: SolveOptions = A
         moments.append(moment)
 
     (answer,) = solve(model, [terms], options, keep)
-    symbols = batch_of([terms], _device(model.network), model.task).symbols[0, 0]
+    symbols = batch_of([terms], model.network.embedding.weight.device, model.task).symbols[0, 0]
     return answer, trace_of(model.network, symbols, moments)
 
 
@@ -100,7 +100,3 @@ def infer_in_parts(
         for some, drawn in zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)
     ]
     return Outcome.joined(parts, 1)
-
-
-def _device(network: Network) -> torch.device:
-    return next(network.parameters()).device

@@ -6,6 +6,7 @@ Every line is one model on one suite. Of several records for one line the last o
 import math
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -140,29 +141,25 @@ def _suite_by_suite(
 
 
 def _against_paper(
-    title: str, collection: str, published: Mapping[str, Mapping[str, paper.Score[float]]]
-) -> Callable[[list[Record]], Table]:
+    title: str, collection: str, published: Mapping[str, Mapping[str, paper.Score[float]]], records: list[Record]
+) -> Table:
     """Tables III and IV: accuracies of single models beside those of the paper's model of that variant."""
     first = next(iter(published))
+    cells, names = _arranged(records, collection, first)
 
-    def table(records: list[Record]) -> Table:
-        cells, names = _arranged(records, collection, first)
+    def scores(row: Row, suite: str) -> list[str]:
+        record, texts = cells[row].get(suite), list[str]()
+        known = published.get(row.variant if row.variant in paper.ABLATION else first, {}).get(suite)
+        for measure in MEASURES:
+            texts.append(NOTHING if record is None else score_text(record, measure))
+            texts.append(NOTHING if known is None else accuracy_text(getattr(known, measure)))
+        return texts
 
-        def scores(row: Row, suite: str) -> list[str]:
-            record, texts = cells[row].get(suite), list[str]()
-            known = published.get(row.variant if row.variant in paper.ABLATION else first, {}).get(suite)
-            for measure in MEASURES:
-                texts.append(NOTHING if record is None else score_text(record, measure))
-                texts.append(NOTHING if known is None else accuracy_text(getattr(known, measure)))
-            return texts
-
-        caption = (
-            f"{_about_scores(cells)} The paper's numbers are of its best overtrained {' and '.join(published)}, and "
-            f"print [0.99, 1) as 0.99. Models that the paper does not have stand beside its {first}."
-        )
-        return _suite_by_suite(title, caption, _BESIDE_THE_PAPER, names, cells, scores)
-
-    return table
+    caption = (
+        f"{_about_scores(cells)} The paper's numbers are of its best overtrained {' and '.join(published)}, and "
+        f"print [0.99, 1) as 0.99. Models that the paper does not have stand beside its {first}."
+    )
+    return _suite_by_suite(title, caption, _BESIDE_THE_PAPER, names, cells, scores)
 
 
 def _ablation(records: list[Record]) -> Table:
@@ -300,9 +297,9 @@ def _brief(seeds: Sequence[Record]) -> str:
 
 
 TABLES: dict[str, Callable[[list[Record]], Table]] = {
-    "comparison": _against_paper("More digits and more terms (Table III)", "comparison", paper.COMPARISON),
-    "long-digits": _against_paper("Two very long terms (Table IV, left)", "long-digits", paper.LONG_DIGITS),
-    "long-terms": _against_paper("Many terms of 5 digits (Table IV, right)", "long-terms", paper.LONG_TERMS),
+    "comparison": partial(_against_paper, "More digits and more terms (Table III)", "comparison", paper.COMPARISON),
+    "long-digits": partial(_against_paper, "Two very long terms (Table IV, left)", "long-digits", paper.LONG_DIGITS),
+    "long-terms": partial(_against_paper, "Many terms of 5 digits (Table IV, right)", "long-terms", paper.LONG_TERMS),
     "examples": _examples,
     "ablation": _ablation,
     "scores": _everything,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from io import BytesIO
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from PIL import Image
 
 from gridsum.data.answers import Answer
 from gridsum.figures import steps
-from gridsum.figures.style import INK, LINE, RIGHT, WRONG, FigureError, Picture, styled
+from gridsum.figures.style import INK, LINE, RIGHT, WRONG, Picture, styled
 from gridsum.model.inside import Trace
 from gridsum.ops.placement.plain import ACTIONS, NOP
 
@@ -22,14 +21,11 @@ _WRITING, _CHANGING, _IDLE, _FIRST, _END = 0.35, 0.6, 0.18, 1.0, 3.0
 
 
 class Frame(NamedTuple):
-    """A picture and how many seconds it stays."""
-
     image: Image.Image
     seconds: float
 
 
 def animation_frames(trace: Trace, answer: Answer) -> Iterator[Frame]:
-    """The frames one by one."""
     steps.check_size(trace)
     asked, letters = answer.expression, trace.alphabet
     for count in range(len(trace.symbols) + 1):
@@ -74,11 +70,6 @@ def _draw(
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-
-
-def check_film(name: str | Path) -> None:
-    if Path(name).suffix.lower() != ".gif":
-        raise FigureError(f"cannot write {name}: use a name that ends in .gif")
 
 
 def to_gif(frames: Sequence[Frame]) -> bytes:

@@ -91,6 +91,5 @@ def _draw_parts(axes: Axes, rule: HeadRule) -> None:
         axes.text(value, place, f" {value:.2f}", va="center", fontsize=7.5)
     axes.set_yticks(range(len(parts)), parts)
     axes.invert_yaxis()
-    axes.set_xlim(0, max(*parts.values(), 0.1) * 1.3)
-    axes.set_title("what decides it, in bits")
+    axes.set(xlim=(0, max(*parts.values(), 0.1) * 1.3), title="what decides it, in bits")
     axes.tick_params(labelsize=7.5)

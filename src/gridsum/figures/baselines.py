@@ -90,9 +90,7 @@ def plot_baselines(records: Sequence[Record]) -> Picture:
         axes.xaxis.set_minor_locator(NullLocator())
         sizes = sorted({size for curve in shown for size in curve.sizes})
         axes.set_xticks(sizes, [str(size) for size in sizes], fontsize=6.5)
-        axes.set_ylim(-0.03, 1.03)
-        axes.set_xlabel(axis)
-        axes.set_ylabel("whole results right")
+        axes.set(ylim=(-0.03, 1.03), xlabel=axis, ylabel="whole results right")
     shown = [name for name in names if name in handles]
     figure.legend([handles[name] for name in shown], shown, loc="outside lower center", ncols=3, fontsize=7)
     return figure

@@ -85,17 +85,14 @@ def plot_terms(records: Iterable[Record]) -> Picture:
                 values = [getattr(score, name) for score in known.values()]
                 label = f"{curve.variant} in the paper, {_UNITS[name]}"
                 accuracy.plot(list(known), values, cross, color=INK, markersize=7, label=label)
-    accuracy.set_ylim(-0.03, 1.03)
-    accuracy.set_ylabel("accuracy")
-    accuracy.set_title("Sums of more and more terms of 5 digits; bands: Wilson 95%")
+    title = "Sums of more and more terms of 5 digits; bands: Wilson 95%"
+    accuracy.set(ylim=(-0.03, 1.03), ylabel="accuracy", title=title)
     if len(curves) == 1:
         accuracy.legend(fontsize=7.5)
     else:
         figure.set_figheight(figure.get_figheight() + LINE_OF_LABELS * len(curves))
         figure.legend(*accuracy.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=7.5)
-    steps.set_ylim(0, None)
-    steps.set_ylabel("mean recurrent steps")
-    steps.set_xlabel("terms")
+    steps.set(ylim=(0, None), ylabel="mean recurrent steps", xlabel="terms")
     steps.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
@@ -143,11 +140,8 @@ def plot_training(folders: Sequence[Path]) -> Picture:
         axes.plot(curve.epochs, curve.mean, color=colour, linestyle=dash, linewidth=1.3, label=label)
         low, high = curve.mean - curve.sd, curve.mean + curve.sd
         axes.fill_between(curve.epochs, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.set_ylim(0, None)
-    axes.set_xlim(0, None)
-    axes.set_xlabel("epoch")
-    axes.set_ylabel("mean recurrent steps in training")
-    axes.set_title("Mean over training seeds; bands: ± standard deviation")
+    title = "Mean over training seeds; bands: ± standard deviation"
+    axes.set(ylim=(0, None), xlim=(0, None), xlabel="epoch", ylabel="mean recurrent steps in training", title=title)
     if len(folders) <= _LABELS_INSIDE:
         axes.legend()
     else:

@@ -28,8 +28,6 @@ _LEGEND = (
 
 
 class Cell(NamedTuple):
-    """What is drawn in one cell."""
-
     code: int
     changed: bool = False
     confidence: float = 1.0
@@ -44,17 +42,15 @@ def draw_cells(axes: Axes, cells: Sequence[Sequence[Cell]], size: float, alphabe
     """`size` is that of the symbols, in points. The top row, which is read as the answer, is tinted; what has
     changed is framed, filled and bold; what the network is unsure of is faint."""
     height, width = len(cells), len(cells[0])
-    for i, row in enumerate(cells):
-        for j, cell in enumerate(row):
-            fill = CHANGED if cell.changed else ANSWER if i == 0 else PLAIN
-            square(axes, j, i, fill=fill)
-            text = "?" if cell.code == SHARED else "" if cell.code == PAD else alphabet[cell.code]
-            weight = "bold" if cell.changed else "normal"
-            write(axes, j + 0.5, i + 0.52, text, size, alpha=0.3 + 0.7 * cell.confidence, fontweight=weight)
-    for i, row in enumerate(cells):
-        for j, cell in enumerate(row):
-            if cell.changed:  # above all fills, so that no neighbour covers the frame
-                square(axes, j + 0.04, i + 0.04, 0.92, edge=CHANGED_EDGE, thick=1.4)
+    placed = [(i, j, cell) for i, row in enumerate(cells) for j, cell in enumerate(row)]
+    for i, j, cell in placed:
+        square(axes, j, i, fill=CHANGED if cell.changed else ANSWER if i == 0 else PLAIN)
+        text = "?" if cell.code == SHARED else "" if cell.code == PAD else alphabet[cell.code]
+        weight = "bold" if cell.changed else "normal"
+        write(axes, j + 0.5, i + 0.52, text, size, alpha=0.3 + 0.7 * cell.confidence, fontweight=weight)
+    for i, j, cell in placed:
+        if cell.changed:  # above all fills, so that no neighbour covers the frame
+            square(axes, j + 0.04, i + 0.04, 0.92, edge=CHANGED_EDGE, thick=1.4)
     bare(axes, height, width)
 
 

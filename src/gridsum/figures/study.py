@@ -32,9 +32,7 @@ def plot_numbers(numbers: Sequence[Any]) -> Picture:
         axes.plot(number.found, [row] * len(number.found), "|", color=QUIET, markersize=7)
         axes.plot(number.known, row, marker, markersize=5, markerfacecolor="none", markeredgecolor=colour)
     for measure, axes in panels.items():
-        axes.set_xlim(-0.04, 1.04)
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel(_MEANS[measure])
+        axes.set(xlim=(-0.04, 1.04), ylim=(len(rows) - 0.4, -0.6), xlabel=_MEANS[measure])
         axes.set_yticks(range(len(rows)), [f"{variant} {suite}" for variant, suite in rows], fontsize=7)
     handles = [panels["seq"].plot([], [], "|-", color=QUIET)[0]]
     handles += [
@@ -67,10 +65,8 @@ def plot_carries(records: Sequence[Record]) -> Picture:
         style, runs = line_style(index), max(map(len, lengths.values()))
         _band(right, {n: [one.seq for one in lengths[n]] for n in sorted(lengths)}, f"{model} ({runs})", style)
         _band(steps, {n: [one.steps_mean or 0.0 for one in lengths[n]] for n in sorted(lengths)}, "", style)
-    right.set_ylim(-0.03, 1.03)
-    right.set_ylabel("share of whole sums right")
-    steps.set_ylim(0, None)
-    steps.set_ylabel("mean steps until halting")
+    right.set(ylim=(-0.03, 1.03), ylabel="share of whole sums right")
+    steps.set(ylim=(0, None), ylabel="mean steps until halting")
     for axes in (right, steps):
         axes.set_xlabel("columns that one carry crosses, in sums of 2x10")
         axes.set_xticks(sorted({n for lengths in found.values() for n in lengths}))

@@ -74,10 +74,8 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 def bare(axes: Axes, height: int, width: int, room: float = 0.05) -> None:
     """A place to draw a grid on, one unit a cell, row 0 at the top: no frame, no ticks."""
-    axes.set_xlim(-room, width + room)
-    axes.set_ylim(height + room, -room)
+    axes.set(xlim=(-room, width + room), ylim=(height + room, -room), aspect="equal")
     axes.set_axis_off()
-    axes.set_aspect("equal")
 
 
 def write(axes: Axes, x: float, y: float, text: str, size: float, **style: Any) -> Text:
@@ -86,13 +84,7 @@ def write(axes: Axes, x: float, y: float, text: str, size: float, **style: Any) 
 
 
 def square(
-    axes: Axes,
-    x: float,
-    y: float,
-    side: float = 1,
-    fill: Any = "none",
-    edge: str = LINE,
-    thick: float = 0.7,
+    axes: Axes, x: float, y: float, side: float = 1, fill: Any = "none", edge: str = LINE, thick: float = 0.7
 ) -> None:
     """A cell with its upper left corner at a point; without a fill, its frame alone."""
     axes.add_patch(Rectangle((x, y), side, side, facecolor=fill, edgecolor=edge, linewidth=thick))
@@ -104,10 +96,11 @@ def line_style(number: int) -> dict[str, Any]:
     return {"color": colour, "marker": marker, "linestyle": dash, "markersize": 4}
 
 
-def check_format(name: str | Path) -> str:
+def check_format(name: str | Path, formats: tuple[str, ...] = FORMATS) -> str:
     suffix = Path(name).suffix.lower()
-    if suffix not in FORMATS:
-        raise FigureError(f"cannot write {name}: use a name that ends in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+    if suffix not in formats:
+        ends = " or ".join(filter(None, (", ".join(formats[:-1]), formats[-1])))
+        raise FigureError(f"cannot write {name}: use a name that ends in {ends}")
     return suffix
 
 

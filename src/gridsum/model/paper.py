@@ -178,7 +178,6 @@ def register_step(name: str, make: Callable[[Sequence[Generator], ModelConfig], 
 
 
 def make_step(runs: Sequence[Generator], config: ModelConfig) -> Step:
-    """The recurrent step that a configuration names."""
     if config.step not in STEPS:
         raise ConfigError(
             f"unknown step {config.step!r} here, only {', '.join(STEPS)}; give its class a name first, "

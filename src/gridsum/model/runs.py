@@ -58,8 +58,6 @@ def as_written(network: "RunsModule") -> bool:
 
 
 class RunsModule(nn.Module):
-    """A network of R runs."""
-
     built: list[type[nn.Module]]
     """The classes of all modules, as they were when the network was made."""
 

@@ -50,7 +50,6 @@ class Model:
 
     @property
     def kind(self) -> Trainable:
-        """Its entry in the registry."""
         return find(self.config.variant)
 
     @property

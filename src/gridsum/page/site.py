@@ -74,7 +74,6 @@ def static_files(models: Sequence[Model], api: bool = False) -> dict[str, bytes]
 
 
 def words(language: str) -> dict[str, str]:
-    """All texts of the page by their keys."""
     return json.loads((WEB / "words" / f"{language}.json").read_text(encoding="utf-8"))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
@@ -32,10 +32,8 @@ _SUM = r"^\s*[0-9]+\s*(\+\s*[0-9]+\s*)*(=\s*)?$"
 """A sum of the models that come with gridsum; another model reads those of its own task."""
 
 
-class Closed(BaseModel):
+class Closed(BaseModel, extra="forbid"):
     """Misspelt fields are an error."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class SumRequest(Closed):

@@ -84,7 +84,6 @@ def check(folder: Path, device: torch.device) -> Iterator[tuple[Checked, int]]:
 
 
 def told(checked: Checked) -> str:
-    """A part in a line."""
     known, now = ((one.char, one.seq) for one in (checked.part.known, checked.now))
     way = ", ".join(checked.now.way)
     return (

@@ -55,8 +55,6 @@ _PROCESS_BYTES = 10**9
 
 
 class Asked(NamedTuple):
-    """A suite, measured in one way."""
-
     suite: Suite
     way: Way
 
@@ -299,7 +297,6 @@ Job = Train | Measure
 
 
 def title(job: Job) -> str:
-    """What a job is called."""
     return f"{job.stage} {job.training.name}"
 
 

@@ -111,7 +111,6 @@ def _papers(name: str, records: list[Record]) -> str:
 
 
 def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequence[tables.Mean]) -> str:
-    """The page in a few lines."""
     lines, again = [], load_results(results.folder / AGAIN)
     if single:
         open_ones = [one for one in single if 0 < one.known < 0.99]
@@ -132,7 +131,6 @@ def _brief(results: Results, single: Sequence[tables.Number], over_seeds: Sequen
 
 
 def _orderings(tested: dict[Pair, Finding]) -> str:
-    """A line for each claim."""
     lines, judged = [], judgements(tested)
     for claim in CLAIMS:
         told = "**not measured**"

@@ -145,7 +145,9 @@ class Reproduction:
         jobs = [*jobs_of(standard), *jobs_of(overtrained)]
         found = sorted(jobs, key=lambda job: job.stage == "measure")  # which nothing waits for
         if EXACT in self.variants:
-            found += jobs_of([self._exact()])
+            config = find(EXACT).configure(changes=_QUICK_EXACT if self.quick else {})
+            sheet = Sheet("measure", f"records/{EXACT}.jsonl", self._asked(OF_EXACT, BY_A_RULE), proved_alone=True)
+            found += jobs_of([Train(EXACT, config, self.seeds, (sheet,))])
         return found + jobs_of([self._baseline(*name.split("/")) for name in self.baselines])
 
     def _standard(self, variant_name: str, block: int) -> Train:
@@ -171,11 +173,6 @@ class Reproduction:
         config = override(standard.config, {"objective.weight": OVERTRAINING_WEIGHT, "training.epochs": epochs})
         sheets, a_seed_for_each_aim = self._sheets(name), standard.seeds[:2]
         return Train(name, config, a_seed_for_each_aim, sheets, standard, "overtrain", False)
-
-    def _exact(self) -> Train:
-        config = find(EXACT).configure(changes=_QUICK_EXACT if self.quick else {})
-        sheet = Sheet("measure", f"records/{EXACT}.jsonl", self._asked(OF_EXACT, BY_A_RULE), proved_alone=True)
-        return Train(EXACT, config, self.seeds, (sheet,))
 
     def _baseline(self, name: str, setting: str) -> Train:
         config = find(name).configure(setting, changes=_QUICK_EPOCHS if self.quick else {})

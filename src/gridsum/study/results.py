@@ -37,7 +37,6 @@ class Trained:
         return tuple(self.steps)
 
     def run(self, seed: int) -> "Trained":
-        """One of its runs alone."""
         records = [record for record in self.records if record.seed == seed]
         return replace(self, steps={seed: self.steps.get(seed, ())}, records=records)
 

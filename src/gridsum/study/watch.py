@@ -48,7 +48,6 @@ def overview(folder: Path) -> str:
 
 
 def look(folder: Path) -> Seen:
-    """At one training run."""
     config, seeds = read_setup(folder)
     logs = {seed: read_metrics(folder, seed) for seed in seeds}
     of, outcomes = config.training.epochs, outcomes_of(folder, config, seeds)

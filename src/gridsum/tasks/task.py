@@ -152,10 +152,9 @@ class Task(ABC):
                 raise ExpressionError(self.explain(character))
         if "=" in body:
             raise ExpressionError("'=' stands before the end; write it once, last, or leave it out")
-        if body[0] in signs:
-            raise ExpressionError(f"the expression begins with '{body[0]}'; put a term before it or remove it")
-        if body[-1] in signs:
-            raise ExpressionError(f"the expression ends with '{body[-1]}'; put a term after it or remove it")
+        for letter, stands, side in ((body[0], "begins", "before"), (body[-1], "ends", "after")):
+            if letter in signs:
+                raise ExpressionError(f"the expression {stands} with '{letter}'; put a term {side} it or remove it")
         for one, other in itertools.pairwise(body):
             if one in signs and other in signs:
                 two = f"two '{one}'" if one == other else f"'{one}' and '{other}'"

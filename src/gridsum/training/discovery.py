@@ -28,7 +28,6 @@ _WARM_UP = 50
 
 
 def rate(phase: Phase, index: int) -> float:
-    """The learning rate at step `index` of the phase."""
     own = phase.rate_start + (phase.rate_end - phase.rate_start) * index / phase.steps
     return own * min(1.0, (index % (phase.patience or phase.steps) + 1) / _WARM_UP)
 

@@ -139,9 +139,13 @@ def _train(fleet: "Fleet", folder: Path, warn: Warn, tell: Callable[..., None]) 
             done, alive = min(number * training.steps_per_epoch, total), fleet.alive.tolist()
             phase = fleet.gradients.phase(done - 1)
             where = {"epoch": number, **({"phase": phase} if phase else {})}
-            _log(fleet, folder, where, means, {"learning_rate": rate, "seconds": time.monotonic() - began})
-            for seed, was, still in zip(fleet.seeds, before, alive, strict=True):
-                if was and not still:
+            rest = {"learning_rate": rate, "seconds": time.monotonic() - began}
+            for run, seed in enumerate(fleet.seeds):
+                if alive[run]:
+                    values = {name: value[run] for name, value in means.items()}
+                    again = {"draws": int(fleet.draws[run])} if fleet.draws[run] > 1 else {}
+                    folders.append_metrics(folder, seed, {**where, **values, **again, **rest})
+                elif before[run]:
                     told = f"the loss or its gradient was not a number in epoch {number}"
                     warn(f"seed {seed}: {told}; the run is set aside with its last sound weights")
             kept, logs = fleet.checkpoint(), folders.log_lengths(folder, fleet.seeds)
@@ -244,12 +248,10 @@ class Fleet:
         return {**self.optimiser.state(), **self.gradients.state(), "alive": self.alive, "draws": self.draws}
 
     def checkpoint(self) -> folders.Checkpoint:
-        """The fleet as it is now."""
         tensors = {name: tensor.clone() for name, tensor in self.state().items()}
         return folders.Checkpoint(self.epoch, self.seeds, tensors)
 
     def take_up(self, checkpoint: folders.Checkpoint) -> None:
-        """Be as the fleet was then."""
         self.epoch, state = checkpoint.epoch, checkpoint.tensors
         self.optimiser.load(state)
         self.alive.copy_(state["alive"])
@@ -298,13 +300,3 @@ def _finish(fleet: Fleet, folder: Path, tell: Callable[[int, int, str], None]) -
             folders.write_outcome(_outcome(kind, folder, left[run]), result | {"device": describe(device)})
             done += 1
     return [folders.read_outcome(_outcome(kind, folder, seed)) for seed in seeds]
-
-
-def _log(fleet: Fleet, folder: Path, where: dict[str, Any], means: dict[str, Any], rest: dict[str, float]) -> None:
-    """A line of an epoch for each run that is sound."""
-    for run, seed in enumerate(fleet.seeds):
-        values = {name: value[run] for name, value in means.items()}
-        if fleet.draws[run] > 1:
-            values["draws"] = int(fleet.draws[run])
-        if fleet.alive[run]:
-            folders.append_metrics(folder, seed, {**where, **values, **rest})

@@ -94,7 +94,6 @@ class AdamW:
         return {name: getattr(self, name) for name in ("weights", "mean", "square", "updates")}
 
     def load(self, state: Mapping[str, Tensor]) -> None:
-        """Take up what `state` gave."""
         for name in self.state():
             getattr(self, name).copy_(state[name])
         self.publish()
