@@ -59,7 +59,11 @@ USAGE, INTERRUPTED, BROKEN_PIPE, STOPPED, FAILED = 2, 130, 141, 143, 1
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    _prepare_streams()
+    # Python has no streams where they are closed; a letter that a terminal cannot show, such as λ, becomes a '?'.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     keep_freed_memory_for_a_while()
     status = 0
     try:
@@ -170,11 +174,3 @@ def _close_quietly() -> None:
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, sys.stdout.fileno())
         os.close(devnull)
-
-
-def _prepare_streams() -> None:
-    """Python has none where they are closed; a letter that a terminal cannot show, such as λ, becomes a '?'."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")

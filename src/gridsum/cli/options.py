@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from gridsum.data.answers import HALTING_RULES, PLACEMENT_RULES
 from gridsum.io.names import DEFAULT_MODEL, did_you_mean, meant
+from gridsum.tasks import find
 
 Options = argparse.Namespace
 HELP_WIDTH = 79
@@ -222,12 +223,6 @@ def seeds(text: str) -> tuple[int, ...]:
     return seeds_of(text)
 
 
-def task(text: str) -> str:
-    from gridsum.tasks import find
-
-    return find(text).name
-
-
 def workers(text: str) -> str:
     kind, _, most = text.partition(":")
     if kind == "processes" and not (most.isdecimal() and int(most) > 0):
@@ -237,5 +232,5 @@ def workers(text: str) -> str:
     return text
 
 
-_READERS = {"DEVICE": device, "FOLDER": folder, "SEEDS": seeds, "TASK": task, "WHERE": workers}
+_READERS = {"DEVICE": device, "FOLDER": folder, "SEEDS": seeds, "TASK": lambda text: find(text).name, "WHERE": workers}
 """By what help calls a value, how it is read; another is text, unless its option says `type`."""

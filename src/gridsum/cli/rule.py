@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gridsum.api.loading import rule_model
 from gridsum.cli.options import Options, Parser, add_model
 from gridsum.cli.output import print_prose, tell
+from gridsum.tasks import PAD, find
 
 if TYPE_CHECKING:
     from gridsum.automaton.meaning import Meaning, Sum
@@ -32,7 +33,6 @@ def add_options(parser: Parser) -> None:
 def run(options: Options) -> None:
     if options.task is not None:
         from gridsum.automaton.construct import construct
-        from gridsum.tasks import find
 
         name, table = f"{options.task}, by hand", construct(find(options.task))
     else:
@@ -69,8 +69,6 @@ def _described(name: str, table: "RuleTable", meaning: "Meaning") -> Iterator[st
 
 
 def _placement(table: "RuleTable") -> list[str]:
-    from gridsum.tasks import PAD
-
     symbols, digits = table.task.alphabet.symbols, table.task.alphabet.digits
     placed = [
         "".join(symbols[code] for code, done in enumerate(table.actions) if done == action and code != PAD)

@@ -26,7 +26,7 @@ from gridsum.cli.options import Options, Parser, UsageError, add_device, add_mod
 from gridsum.cli.output import print_text, tell
 from gridsum.data.answers import SolveOptions
 from gridsum.io.limits import TooLargeError
-from gridsum.tasks import ExpressionError
+from gridsum.tasks import ExpressionError, find
 
 # Lines of a file that a network solves together, at most: more would only make the first answer wait.
 _LINES_AT_ONCE = 64
@@ -153,7 +153,6 @@ class _Solver:
 def _rule_for(task: str) -> str:
     """The shipped model that answers a task."""
     from gridsum.automaton.files import shipped_rules
-    from gridsum.tasks import find
 
     tasks = {table.task.name: model for model, table in shipped_rules().items()}
     name = find(task).name

@@ -93,7 +93,9 @@ def plot_steps(trace: Trace, answer: Answer) -> Picture:
     rows = -(-len(shown) // columns)
     size = max((max(_CELL * width, 1.35) + 0.3) * columns, 6.5), (_CELL * height + 0.6) * rows + 0.8
     figure = Picture(figsize=size, layout="constrained")
-    figure.suptitle(verdict(answer), x=0.01, ha="left", fontsize=11)
+    verdict = f"✓ right, after {answer.taken}" if answer.correct else f"✗ wrong: it is {answer.expected}"
+    title = f"{answer.expression}{answer.answer or 'nothing'}   {verdict}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     figure.supxlabel(_LEGEND, x=0.01, ha="left", fontsize=7, color=QUIET)
     for n, axes in zip_longest(shown, figure.subplots(rows, columns, squeeze=False).flat):
         if n is None:
@@ -119,13 +121,6 @@ def cells_of(trace: Trace) -> list[list[list[Cell]]]:
         [[Cell(*cell) for cell in zip(*rows, strict=True)] for rows in zip(*planes, strict=True)]
         for planes in zip(codes.tolist(), changed.tolist(), confidence.tolist(), strict=True)
     ]
-
-
-def verdict(answer: Answer) -> str:
-    """The expression, the answer, and whether it is right."""
-    said = answer.answer or "nothing"
-    end = f"right, after {answer.taken}" if answer.correct else f"wrong: it is {answer.expected}"
-    return f"{answer.expression}{said}   {'✓' if answer.correct else '✗'} {end}"
 
 
 def check_size(trace: Trace) -> None:

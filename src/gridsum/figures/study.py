@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gridsum.evaluation.records import Record
-from gridsum.figures.style import INK, LINE, QUIET, RIGHT, WRONG, FigureError, Picture, line_style, styled
+from gridsum.figures.style import DASHES, INK, LINE, MARKERS, QUIET, RIGHT, SERIES, WRONG, FigureError, Picture, styled
 
 _ROW = 0.19  # inches
 _MEANS = {"char": "share of characters right", "seq": "share of whole sums right"}
@@ -62,7 +62,9 @@ def plot_carries(records: Sequence[Record]) -> Picture:
     figure = Picture(figsize=(7.4, 3.2), layout="constrained")
     right, steps = figure.subplots(1, 2, sharex=True)
     for index, (model, lengths) in enumerate(sorted(found.items())):
-        style, runs = line_style(index), max(map(len, lengths.values()))
+        colour, marker, dash = (styles[index % len(styles)] for styles in (SERIES, MARKERS, DASHES))
+        style = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 4}
+        runs = max(map(len, lengths.values()))
         _band(right, {n: [one.seq for one in lengths[n]] for n in sorted(lengths)}, f"{model} ({runs})", style)
         _band(steps, {n: [one.steps_mean or 0.0 for one in lengths[n]] for n in sorted(lengths)}, "", style)
     right.set(ylim=(-0.03, 1.03), ylabel="share of whole sums right")

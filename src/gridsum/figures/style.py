@@ -90,12 +90,6 @@ def square(
     axes.add_patch(Rectangle((x, y), side, side, facecolor=fill, edgecolor=edge, linewidth=thick))
 
 
-def line_style(number: int) -> dict[str, Any]:
-    """How the line of some number is drawn where lines are told apart by colour, mark and dashes together."""
-    colour, marker, dash = (styles[number % len(styles)] for styles in (SERIES, MARKERS, DASHES))
-    return {"color": colour, "marker": marker, "linestyle": dash, "markersize": 4}
-
-
 def check_format(name: str | Path, formats: tuple[str, ...] = FORMATS) -> str:
     suffix = Path(name).suffix.lower()
     if suffix not in formats:

@@ -35,9 +35,9 @@ from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
 from gridsum.study.selection import choose, proved_seed
 from gridsum.training.folders import (
+    CHECKPOINT,
     FolderError,
     difference,
-    drop_checkpoint,
     read_outcome,
     read_setup,
     seed_folder,
@@ -231,10 +231,11 @@ class Train:
             gc.collect()
             if on_gpu(device):
                 torch.cuda.empty_cache()
+        # A training run that has ended needs no checkpoint: weights and logs say all there is to say.
         if not self.keep_checkpoint:
-            drop_checkpoint(place)
+            (place / CHECKPOINT).unlink(missing_ok=True)
         if self.follows is not None:
-            drop_checkpoint(folder / self.follows.name)
+            (folder / self.follows.name / CHECKPOINT).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

@@ -145,11 +145,6 @@ def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Ten
     return {name: checkpoint.tensors[name][rows] for name in ("weights", "mean", "square", "updates")}
 
 
-def drop_checkpoint(folder: Path) -> None:
-    """A training run that has ended needs none: weights and logs say all there is to say."""
-    (folder / CHECKPOINT).unlink(missing_ok=True)
-
-
 def take_up(folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor]) -> Checkpoint:
     """The checkpoint to go on from, if its tensors are like those of `state`, and logs cut back to it. What is empty in
     `state` has a size that depends on the step."""
