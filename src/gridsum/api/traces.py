@@ -1,14 +1,16 @@
-"""A computation to look at: every grid, what it reads as, and what made the network go on or halt."""
+"""A computation to look at: every grid, what it reads as, and what made the network go on or halt; and as text."""
 
 import base64
 import html
+import shutil
 import sys
+import textwrap
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridsum.api.terminal import BLANK, UNSURE, draw
-from gridsum.data.answers import Answer
+from gridsum.data.answers import Answer, shortened
 from gridsum.io.names import did_you_mean
 from gridsum.tasks import FIRST_DIGIT, PAD
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from gridsum.model.inside import Trace as Inside
 
 _PLOTS = ("steps", "placement")
+_BLANK, _UNSURE, _ELIDED, _ELIDED_ROWS = "·", "?", "…", "⋮"
+_MARGIN, _CELL, _MODEL_NAME = 4, 3, 16
+_MOST_ROWS, _MOST_STEPS = 16, 41
 
 
 class Trace:
@@ -81,13 +86,13 @@ class Trace:
             from gridsum.automaton.run import Run
 
             symbols = Run.of(self.model.table, self.terms).symbols  # type: ignore[attr-defined]
-            return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.equals_symbol], BLANK]
+            return symbols, [*letters[FIRST_DIGIT : self.model.task.alphabet.equals_symbol], _BLANK]
         # Under soft placement a cell that several symbols share has the number −1: the last letter.
-        return self.inside.written(self.answer.placement).cpu().numpy(), [*letters, UNSURE]
+        return self.inside.written(self.answer.placement).cpu().numpy(), [*letters, _UNSURE]
 
     @property
     def _letters(self) -> list[str]:
-        return [BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
+        return [_BLANK if code == PAD else symbol for code, symbol in enumerate(self.model.task.alphabet.symbols)]
 
     def __len__(self) -> int:
         return self.answer.steps + 1
@@ -98,14 +103,14 @@ class Trace:
         return f"<trace of {said}: {len(self)} grids of {height} × {width} cells, model {self.model.name}>"
 
     def __str__(self) -> str:
-        return draw(self)
+        return _drawn(self)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def show(self) -> None:
         """Print every step, as `gridsum solve --show` does."""
-        sys.stdout.write(draw(self))
+        sys.stdout.write(str(self))
 
     def plot(self, what: str = "steps") -> Any:
         """A matplotlib figure: "steps" or "placement"."""
@@ -137,3 +142,77 @@ class Film(bytes):
 
     def _repr_html_(self) -> str:
         return f'<img alt="a sum being worked out" src="data:image/gif;base64,{base64.b64encode(self).decode()}">'
+
+
+def _drawn(trace: Trace) -> str:
+    """The grid as placed, then what every cell reads after each step, no wider than the terminal. Of many rows,
+    columns or steps, the first and the last ones are shown."""
+    answer, (frames, letters), (placed, placed_letters) = trace.answer, trace.frames, trace.placed
+    width, (height, columns) = shutil.get_terminal_size().columns, placed.shape
+    rows, shown = _kept(height, _MOST_ROWS), _kept(columns, max(3, (width - _MARGIN) // _CELL))
+
+    def seen(grid: "np.ndarray", letters: Sequence[str]) -> list[list[str]]:
+        def row(number: int) -> list[str]:
+            return [_ELIDED if column < 0 else letters[int(grid[number, column])] for column in shown]
+
+        return [[_ELIDED_ROWS] if number < 0 else row(number) for number in rows]
+
+    start, rules = seen(placed, placed_letters), f"{answer.halting} halting, {answer.placement} placement, model "
+    lines = [
+        shortened(answer.expression, width),
+        rules + shortened(trace.model.name, max(width - len(rules), _MODEL_NAME)),
+        f"{_BLANK} blank   > row of the answer   [ ] changed in this step",
+    ]
+    if any(_UNSURE in row for row in start):
+        lines.append(f"{_UNSURE} several symbols share the cell")
+    if min(*rows, *shown) < 0:
+        lines.append(f"{_ELIDED} and {_ELIDED_ROWS} stand for what is left out of {height} rows × {columns} columns")
+    lines += ["", "placed on the grid", *_grid(start, start)]
+    still = False
+    for n in _kept(answer.steps + 1, _MOST_STEPS):
+        if n < 0:
+            lines += ["", f"{_ELIDED_ROWS}  {answer.steps + 1 - (_MOST_STEPS - 1)} steps are left out"]
+            continue
+        grid, before = frames[n], frames[max(n - 1, 0)]
+        title = f"{f'step {n}' if n else 'before any step'}   {_halting(trace, n)}"
+        if n and (grid == before).all():
+            lines += [*[""] * (not still), f"{title}no symbol has changed"]
+            still = True
+            continue
+        still = False
+        top: list[int] = grid[0].tolist()
+        read = "".join(letters[code] for code in top).replace(_BLANK, "")
+        title += f"reads {shortened(read or 'nothing', width - len(title) - len('reads '))}"
+        lines += ["", title, *_grid(seen(grid, letters), seen(before, letters))]
+    return "\n".join(textwrap.fill(line, width) for line in [*lines, "", *_verdict(answer, width)]) + "\n\n"
+
+
+def _halting(trace: Trace, n: int) -> str:
+    if trace.states is not None or trace.inside.halting is None or trace.inside.probability is None:
+        return ""
+    halted = min(float(trace.inside.probability[: n + 1].sum()), 1)
+    return f"λ {float(trace.inside.halting[n]):.3f}   halted by now {halted:.3f}   "
+
+
+def _verdict(answer: Answer, width: int) -> list[str]:
+    end = f"stopped by the limit of {answer.taken}" if answer.capped else f"halted after {answer.taken}"
+    said = shortened(answer.answer or "nothing", width - len(end) - len(", answer , which is right"))
+    verdict = f"{end}, answer {said}, which is {'right' if answer.correct else 'wrong'}"
+    return [verdict] if answer.correct else [verdict, f"the sum is {shortened(answer.expected, width - 11)}"]
+
+
+def _grid(symbols: list[list[str]], before: list[list[str]]) -> list[str]:
+    """The rows, with brackets where a symbol is another than before."""
+    lines: list[str] = []
+    for cells in zip(symbols, before, strict=True):
+        drawn = [f"[{text}]" if text != was else f" {text} " for text, was in zip(*cells, strict=True)]
+        lines.append(f"{'' if lines else '  >':{_MARGIN}}{''.join(drawn)}")
+    return lines
+
+
+def _kept(count: int, most: int) -> list[int]:
+    """All of 0 … count−1, or both ends with −1 between where they are more than `most`."""
+    if count <= most:
+        return list(range(count))
+    first = (most - 1) // 2
+    return [*range(first), -1, *range(count - (most - 1 - first), count)]

@@ -139,9 +139,7 @@ class _Solver:
     def _printed(self, expressions: list[tuple[str, ...]]) -> Iterator[str]:
         model, options = self._model, self._options
         if options.show:
-            from gridsum.api.terminal import draw
-
-            yield from (draw(model.traced(terms, self._solving)) for terms in expressions)
+            yield from (str(model.traced(terms, self._solving)) for terms in expressions)
             return
         for answer in model.answers(expressions, self._solving) if expressions else ():
             self.answered += 1
