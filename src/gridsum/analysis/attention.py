@@ -68,7 +68,20 @@ class HeadRule:
 @torch.no_grad()
 def head_rules(attention: LocalAttention, traces: Sequence[Trace]) -> list[HeadRule]:
     """The rule of every head, in order, on the computations given (of a model of one run)."""
-    weights, borders, places = _collect(attention, traces)
+    # Of every cell of every step, C of them: attention [C,k²,h], a number for the neighbours outside the grid, place.
+    parts, numbers, places = list[Tensor](), list[Tensor](), list[Place]()
+    for index, trace in enumerate(traces):
+        inside = trace.grids.new_ones(1, 1, *trace.grids.shape[1:3], 1)
+        seen = torch.stack(neighbours(inside, places_around(attention.kernel, attention.kernel)))[:, 0, 0, :, :, 0]
+        number = ((seen == 0) * 2 ** torch.arange(len(seen), device=seen.device)[:, None, None]).sum(0)
+        for step, grid in enumerate(trace.grids[:-1]):
+            weights = attention.weights(grid[None, None])[:, 0, 0]
+            parts.append(weights.flatten(1, 2).transpose(0, 1).double())
+            numbers.append(number.flatten())
+            places += [Place(index, step, *divmod(cell, grid.shape[1])) for cell in range(number.numel())]
+    if not places:
+        raise FigureError("the computation halts before any step, so no head has looked anywhere; choose another sum")
+    weights, borders = torch.cat(parts), torch.cat(numbers)
     mean = weights.mean(0)
     narrow = math.log2(weights.shape[1])
     position = narrow - _entropy(mean, 0)
@@ -102,26 +115,6 @@ def _label(position: float, border: float, content: float) -> HeadLabel:
     if position >= CLEAR_SHARE * selectivity:
         return "position-based"
     return "content-based" if content >= CLEAR_SHARE * selectivity else "mixed"
-
-
-def _collect(attention: LocalAttention, traces: Sequence[Trace]) -> tuple[Tensor, Tensor, list[Place]]:
-    """Of every cell of every step, C of them: its attention [C,k²,h]; a number for each set of neighbours outside the
-    grid [C]; and its place."""
-    parts, borders, places = list[Tensor](), list[Tensor](), list[Place]()
-    for index, trace in enumerate(traces):
-        inside = trace.grids.new_ones(1, 1, *trace.grids.shape[1:3], 1)
-        outside = (
-            torch.stack(neighbours(inside, places_around(attention.kernel, attention.kernel)))[:, 0, 0, :, :, 0] == 0
-        )
-        number = (outside * 2 ** torch.arange(len(outside), device=outside.device)[:, None, None]).sum(0)
-        for step, grid in enumerate(trace.grids[:-1]):
-            weights = attention.weights(grid[None, None])[:, 0, 0]
-            parts.append(weights.flatten(1, 2).transpose(0, 1).double())
-            borders.append(number.flatten())
-            places += [Place(index, step, *divmod(cell, grid.shape[1])) for cell in range(number.numel())]
-    if not places:
-        raise FigureError("the computation halts before any step, so no head has looked anywhere; choose another sum")
-    return torch.cat(parts), torch.cat(borders), places
 
 
 def _entropy(weights: Tensor, dim: int) -> Tensor:

@@ -103,12 +103,7 @@ class Model(ABC):
         return answers[0] if one else answers
 
     def trace(
-        self,
-        expression: str,
-        *,
-        halting: HaltingRule | None = None,
-        placement: PlacementRule = "auto",
-        seed: int = 0,
+        self, expression: str, *, halting: HaltingRule | None = None, placement: PlacementRule = "auto", seed: int = 0
     ) -> Trace:
         """All that happens inside while a sum is worked out; takes what `solve` takes.
 

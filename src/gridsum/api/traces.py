@@ -184,7 +184,12 @@ def _drawn(trace: Trace) -> str:
         read = "".join(letters[code] for code in top).replace(_BLANK, "")
         title += f"reads {shortened(read or 'nothing', width - len(title) - len('reads '))}"
         lines += ["", title, *_grid(seen(grid, letters), seen(before, letters))]
-    return "\n".join(textwrap.fill(line, width) for line in [*lines, "", *_verdict(answer, width)]) + "\n\n"
+    end = f"stopped by the limit of {answer.taken}" if answer.capped else f"halted after {answer.taken}"
+    said = shortened(answer.answer or "nothing", width - len(end) - len(", answer , which is right"))
+    lines += ["", f"{end}, answer {said}, which is {'right' if answer.correct else 'wrong'}"]
+    if not answer.correct:
+        lines.append(f"the sum is {shortened(answer.expected, width - 11)}")
+    return "\n".join(textwrap.fill(line, width) for line in lines) + "\n\n"
 
 
 def _halting(trace: Trace, n: int) -> str:
@@ -192,13 +197,6 @@ def _halting(trace: Trace, n: int) -> str:
         return ""
     halted = min(float(trace.inside.probability[: n + 1].sum()), 1)
     return f"λ {float(trace.inside.halting[n]):.3f}   halted by now {halted:.3f}   "
-
-
-def _verdict(answer: Answer, width: int) -> list[str]:
-    end = f"stopped by the limit of {answer.taken}" if answer.capped else f"halted after {answer.taken}"
-    said = shortened(answer.answer or "nothing", width - len(end) - len(", answer , which is right"))
-    verdict = f"{end}, answer {said}, which is {'right' if answer.correct else 'wrong'}"
-    return [verdict] if answer.correct else [verdict, f"the sum is {shortened(answer.expected, width - 11)}"]
 
 
 def _grid(symbols: list[list[str]], before: list[list[str]]) -> list[str]:

@@ -33,7 +33,12 @@ def run(options: Options) -> int:
     table, proof = model.table, model.prove()
     if options.certify and not getattr(table.task.row, "coq", False):
         raise UsageError(f"Coq's theorems are not about the task {table.task.name}; leave out --certify")
-    said, holds = [_of_the_rule(proof, table)], proof.proved
+    conditions = f"{len(proof.failures)} conditions fail" if proof.failures else "every condition holds"
+    said = [
+        f"The rule: {conditions} in {proof.contexts:,} contexts and {proof.evaluations:,} evaluations; "
+        f"{len(proof.states)} of its {len(table.states)} states occur at a fixed point, any other only on the way."
+    ]
+    holds = proof.proved
     if proof.proved and model.weights is not None:
         from gridsum.automaton.rounding import certainty
         from gridsum.automaton.rule import LearnedRule, agreement
@@ -52,14 +57,6 @@ def run(options: Options) -> int:
         holds = holds and certified.holds
     print_prose([*said, "", *(_theorem(table) if holds else _failed(proof))])
     return 0 if holds else 1
-
-
-def _of_the_rule(proof: "Proof", table: "RuleTable") -> str:
-    said = f"{len(proof.failures)} conditions fail" if proof.failures else "every condition holds"
-    return (
-        f"The rule: {said} in {proof.contexts:,} contexts and {proof.evaluations:,} evaluations; "
-        f"{len(proof.states)} of its {len(table.states)} states occur at a fixed point, any other only on the way."
-    )
 
 
 def _of_the_network(precision: str, found: "Agreement") -> str:

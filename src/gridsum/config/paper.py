@@ -39,8 +39,7 @@ def described(default: Any, meaning: str, **limits: float) -> Any:
 
 
 class Section:
-    """Some fields of a configuration. It may come from a file that nobody has looked at, so numbers that a field does
-    not take are refused."""
+    """Some fields of a configuration. It may come from anywhere, so numbers that a field does not take are refused."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__.removesuffix("Config").lower()

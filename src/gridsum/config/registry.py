@@ -126,8 +126,7 @@ class Trainable(ABC):
     def finish(
         self, network: Any, config: Any, seeds: Sequence[int], report: Callable[[str], None]
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """What is done with a trained network of these seeds, in place: the index of each run that has its final
-        weights, and what it came to."""
+        """What is done with a trained network, in place: the index of each run that is final, and what it came to."""
         return iter(())
 
     def memory(self, config: Any, runs: int) -> int:

@@ -106,8 +106,7 @@ def answered(
     halting: str = FIXED_POINT,
     placement: str = "hard",
 ) -> Answer:
-    """What was said to an expression, with the truth beside it. The steps of a rule are counted until the last one in
-    which a cell changed."""
+    """What was said to an expression, and the truth. A rule's steps count until the last in which a cell changed."""
     base = task.alphabet.base
     return Answer(task.render(terms), said, task.answer(terms), steps, halting, placement, capped, base)
 

@@ -91,8 +91,7 @@ def sample(
     task: Task = _DEFAULT,
     change: Change | None = None,
 ) -> Batch:
-    """`problems` problems of Π for every run of `stream`, without leaving the stream's device; or what `change` makes
-    of them, which are sums.
+    """`problems` problems of Π for each run of `stream`, on its device; or what `change` makes of them, which are sums.
 
     In a share `few_digits` of them all digits are of three that the problem draws: so neighbours that are rare among
     uniform digits, such as rows of nines, come often. All else is the same without.

@@ -168,10 +168,7 @@ def count(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def paper_subject(
-    model: Model,
-    halting: HaltingRule | None = None,
-    placement: PlacementRule = "auto",
-    grids: Grids = "every",
+    model: Model, halting: HaltingRule | None = None, placement: PlacementRule = "auto", grids: Grids = "every"
 ) -> Subject:
     """The paper's networks: all runs of a model, on grids of chosen sizes."""
     network, task, device = model.network, model.config.task, next(model.network.parameters()).device

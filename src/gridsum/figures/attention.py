@@ -49,15 +49,11 @@ def _draw_mean(axes: Axes, rule: HeadRule, kernel: int) -> None:
     square(axes, middle, middle, edge=INK, thick=1.6)
     bare(axes, kernel, kernel)
     axes.set_anchor("NW")
-    axes.set_title(f"head {rule.head}: {rule.label}\non average, mostly {_direction(rule, kernel)}")
-
-
-def _direction(rule: HeadRule, kernel: int) -> str:
-    """The way to the neighbour that gets most, in words."""
+    # The way to the neighbour that gets most, in words.
     row, column = divmod(max(range(kernel**2), key=rule.mean_attention.__getitem__), kernel)
-    ways = ((row - kernel // 2, "down", "up"), (column - kernel // 2, "right", "left"))
+    ways = ((row - middle, "down", "up"), (column - middle, "right", "left"))
     words = [(ahead if by > 0 else back) + (f" {abs(by)}" if abs(by) > 1 else "") for by, ahead, back in ways if by]
-    return " ".join(words) or "on itself"
+    axes.set_title(f"head {rule.head}: {rule.label}\non average, mostly {' '.join(words) or 'on itself'}")
 
 
 def _draw_field(axes: Axes, trace: Trace, rule: HeadRule, attention: LocalAttention) -> None:

@@ -20,8 +20,7 @@ COLOURS = [hls_to_rgb(digit / DIGITS, 0.45, 0.6) for digit in range(DIGITS)]
 
 @styled
 def plot_rings(rings: Sequence[Ring]) -> Picture:
-    """Vectors that read as digits on two principal components, the digits' means joined in counting order (the
-    paper's Fig. 6)."""
+    """Digit vectors on two principal components, the digits' means joined in counting order (the paper's Fig. 6)."""
     columns = min(_PANELS_A_ROW, len(rings))
     rows = -(-len(rings) // columns)
     side = 2.1 if columns > 2 else 3.3

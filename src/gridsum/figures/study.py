@@ -18,8 +18,7 @@ _VERDICTS = {"inside": ("D", INK), "above": ("v", RIGHT), "below": ("^", WRONG)}
 
 @styled
 def plot_numbers(numbers: Sequence[Any]) -> Picture:
-    """Every number of Tables III and IV on a line of its own: the paper's, and those of the replications
-    (`gridsum.study.tables.Number`)."""
+    """Every number of Tables III and IV (`gridsum.study.tables.Number`) on a line: the paper's, the replications'."""
     if not numbers:
         raise FigureError("no replication is measured yet; do that first: gridsum reproduce --only measure")
     rows = list(dict.fromkeys((number.variant, number.suite) for number in numbers))

@@ -113,8 +113,7 @@ def end_of_lines(content: bytes) -> tuple[int, bytes]:
 
 
 def read_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects in the lines of a file, but for what a killed writer left of a last; a line that is none is
-    named."""
+    """The JSON objects in the lines of a file, but for an unfinished last one; a line that is none is named."""
     content = path.read_bytes()
     for number, line in enumerate(content[: end_of_lines(content)[0]].rstrip().splitlines(), 1):
         try:

@@ -48,8 +48,7 @@ class Packed:
         # the cells inside first, in their order
         self.order = flat.logical_not().to(torch.int8).argsort(dim=1, stable=True)[:, :length]
         self.inside = flat.gather(1, self.order)[..., None].to(inside.dtype)
-        # each cell's place in all lines, one after the other; that of cells outside is at the end of their line, and
-        # holds zeros
+        # each cell's place in all lines, one after the other; for those outside, the end of their line, which is zeros
         ends = torch.arange(1, len(flat) + 1, device=inside.device)[:, None] * (length + 1) - 1
         place = torch.where(flat, ends - length + flat.cumsum(1) - 1, ends).view(inside.shape)
         self.top = place[:, :, 0, :, 0]

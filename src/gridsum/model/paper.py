@@ -264,8 +264,7 @@ class Readout:
     logits: Tensor
     """[K,R,B,W,13], the top row; without meaning past a sample's truncation."""
     halting: Tensor | None
-    """λ_n, [K,R,B]; without meaning from a sample's truncation on. None where the network does not decide when to
-    halt."""
+    """λ_n, [K,R,B]; without meaning from a sample's truncation on. None where halting is fixed."""
     probability: Tensor
     """p_n, [K,R,B]: sums to 1 over the readings."""
     truncation: Tensor

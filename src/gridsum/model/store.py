@@ -66,12 +66,17 @@ def load_runs(name: str, paths: Sequence[Path], device: torch.device | str = "cp
     """The runs in `paths`, which share one configuration, as one model."""
     states, configs, seeds = zip(*map(_read, paths), strict=True)
     config, kind = configs[0], find(configs[0].variant)
-    shapes = kind.build(config, [])
+    shapes = kind.build(config, []).state_dict()  # of no runs
+    # On "meta" they take no memory.
+    expected = {key: torch.empty(value.shape[1:], dtype=value.dtype, device="meta") for key, value in shapes.items()}
     for path, other, state in zip(paths, configs, states, strict=True):
         same = getattr(config, "model", None) == getattr(other, "model", None)
         if type(other) is not type(config) or other.learns.name != config.learns.name or not same:
             raise StoreError(f"{path} has another model configuration than {paths[0]}; load them apart")
-        check_state(path, other, state, shapes)
+        if wrong := difference(state, expected):
+            raise StoreError(f"the weights in {path} are not those of variant {other.variant!r} as configured: {wrong}")
+        if unsound := next((key for key, value in state.items() if not value.isfinite().all()), None):
+            raise StoreError(f"{path} holds weights that are not finite, in {unsound}; train the model again")
     network = kind.build(config, [0] * len(paths))
     network.load_state_dict({key: torch.stack([state[key] for state in states]) for key in states[0]})
     network.to(device)
@@ -155,17 +160,3 @@ def _read(path: Path, whole: bool = True) -> tuple[dict[str, Tensor], Any, int]:
     except ValueError as error:
         raise StoreError(f"{path} holds a configuration that this version cannot read: {error}") from None
     return state, config, about["seed"]
-
-
-def check_state(path: Path, config: Any, state: dict[str, Tensor], shapes: nn.Module) -> None:
-    """Refuse weights that are not those of `shapes`, a network of no runs, in name, shape and type, or no numbers."""
-    expected = {
-        key: torch.empty(value.shape[1:], dtype=value.dtype, device="meta")  # which takes no memory
-        for key, value in shapes.state_dict().items()
-    }
-    wrong = difference(state, expected)
-    if wrong:
-        raise StoreError(f"the weights in {path} are not those of variant {config.variant!r} as configured: {wrong}")
-    unsound = next((key for key, value in state.items() if not value.isfinite().all()), None)
-    if unsound is not None:
-        raise StoreError(f"{path} holds weights that are not finite, in {unsound}; train the model again")

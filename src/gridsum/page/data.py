@@ -66,8 +66,7 @@ def facts_of(table: RuleTable) -> dict[str, Any]:
 
 
 def network_script(model: Model, part: str = "weights") -> str:
-    """A part of `gridsum.models.NAME`: its weights, or what was measured `inside`, which takes longer than a visitor
-    waits."""
+    """A part of `gridsum.models.NAME`: its weights, or what was measured `inside`, for which nobody would wait."""
     content = _packed(_inside(model) if part == "inside" else _weights(model))
     return f"(gridsum.models[{json.dumps(model.name)}] ??= {{}}).{part} = {content};\n"
 

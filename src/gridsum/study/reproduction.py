@@ -1,12 +1,11 @@
-"""What `gridsum reproduce` consists of: training runs of the paper's variants, of `exact` and of baselines, and what
-is measured of each.
+"""What `gridsum reproduce` consists of: training runs of variants, `exact` and baselines, and what is measured of each.
 
-    FOLDER/NAME/                  a variant, or one with -overtrained; exact; a baseline with its setting
-    FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
-    FOLDER/NAME/summary.json      its logs in few numbers
-    FOLDER/block-N/               the same of the variants once more, from seeds of its own
-    FOLDER/again/                 the same from the first seeds, by later code, if it has been done
-    FOLDER/manifest.json          checksums of the weights
+FOLDER/NAME/                  a variant, or one with -overtrained; exact; a baseline with its setting
+FOLDER/NAME/validation.jsonl  records of the problems that models are chosen by
+FOLDER/NAME/summary.json      its logs in few numbers
+FOLDER/block-N/               the same of the variants once more, from seeds of its own
+FOLDER/again/                 the same from the first seeds, by later code, if it has been done
+FOLDER/manifest.json          checksums of the weights
 """
 
 from collections.abc import Iterable
@@ -93,8 +92,7 @@ def _all_ways(suite: Suite) -> tuple[Way, ...]:
 
 
 def baseline_suites(name: str, setting: str) -> tuple[Suite, ...]:
-    """What a baseline is measured on, if it can be: the paper's table, more digits and terms, long carries; or what its
-    task says."""
+    """What a baseline is measured on: the paper's table, more digits and terms, long carries; or what its task says."""
     config = find_baseline(name).configure(setting)
     task, network = config.learns, find_baseline(name).network(config)
     more = map(Suite.parse, _MORE_OF_BASELINES if task.most_terms is None else task.suites)

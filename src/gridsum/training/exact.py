@@ -71,8 +71,7 @@ class ExactGradients(GradientSource):
         rows: Callable[..., Tensor] = partial(self._rows, phase, steps)
         if on_gpu(self.device) and as_written(self.network):  # a graph calls no modules
             if not any(of == name for of, _ in self.replayed):
-                # Those of a phase run one after the other, and what one leaves is copied before the next: so they
-                # share their memory.
+                # Those of a phase run one after the other, and are copied in between: so they share their memory.
                 self.replayed, self.pool = {}, torch.cuda.graph_pool_handle()
             rows = self.replayed.setdefault((name, steps), Replayed(rows, self.pool))
         found = rows(torch.full((), step, dtype=torch.int64, device=self.device))

@@ -24,8 +24,7 @@ def folded_attention(
     projection: Tensor,
     projection_bias: Tensor,
 ) -> Tensor:
-    """`attend_to_grid`; `bias` is that of each vector as each head sees it, for each cell [h·C,H·W], and `inside` are
-    the cells that count [R,H,W]."""
+    """`attend_to_grid`; `bias` [h·C,H·W] is that of each vector as each head sees it; `inside` [R,H,W] cells count."""
     query, key, value = projection.unbind(1)
     q = linear(context, query, projection_bias[:, 0])
     # carried over to the grid's own space: [R,B,h·C,E]
