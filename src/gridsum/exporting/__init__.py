@@ -62,9 +62,17 @@ def export(model: str | Path | Model, out: str | Path, to: Literal["hf", "onnx",
         from gridsum.exporting.graphs import write_graphs
 
         return write_graphs(found.network, place)
+    records, write = shipped_records(found.name), found.task.alphabet.write
+    card = _CARD.format(
+        **found.about | {"name": Path(found.name).name},
+        task=found.task,
+        use=f"Use it for {MODELS[found.name]}.\n" if found.name in MODELS else "",
+        example=found.task.render((write(67), write(58))).removesuffix("="),
+        scores=to_markdown(TABLES["scores"](read([records]))) if records.is_file() else "",
+    )
     about = {"model_type": "gridsum", "gridsum_version": __version__, "alphabet": list(found.task.alphabet.symbols)}
     files = {
-        "README.md": _card(found),
+        "README.md": card,
         "config.json": json.dumps(about | json.loads(to_json(found.config)), indent=2) + "\n",
     }
     if isinstance(found, RuleModel):
@@ -73,15 +81,3 @@ def export(model: str | Path | Model, out: str | Path, to: Literal["hf", "onnx",
         write_atomically(place / name, text.encode())
     found.save(place / EXPORTED)
     return [*(place / name for name in files), place / EXPORTED]
-
-
-def _card(model: Model) -> str:
-    """The README of a model, with metadata that the Hub reads."""
-    records = shipped_records(model.name)
-    return _CARD.format(
-        **model.about | {"name": Path(model.name).name},
-        task=model.task,
-        use=f"Use it for {MODELS[model.name]}.\n" if model.name in MODELS else "",
-        example=model.task.render(tuple(map(model.task.alphabet.write, (67, 58)))).removesuffix("="),
-        scores=to_markdown(TABLES["scores"](read([records]))) if records.is_file() else "",
-    )
