@@ -54,8 +54,6 @@ class Problem(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What one run makes of a problem."""
-
     logits: Tensor  # [B,P,symbols]
     regulariser: Tensor
     """What is added to the cross-entropy."""

@@ -15,7 +15,7 @@ from gridsum.model.inference import Outcome, Watch, default_rule, infer
 from gridsum.model.inside import Trace, trace_of
 from gridsum.model.rollout import Moment, Network
 from gridsum.model.store import Model
-from gridsum.ops.costs import check_memory, solving_bytes
+from gridsum.ops.costs import check_memory
 from gridsum.ops.devices import on_gpu
 from gridsum.ops.grids import GridSize
 
@@ -26,6 +26,8 @@ _SOFT_WORK = 2 * 10**8
 _CELLS_AT_ONCE = 1 << 18
 _CELLS_AT_ONCE_ON_GPU = 1 << 21
 _BYTES_PER_CELL = 1 << 14
+# Bytes that a recurrent step takes at least of a cell, for each feature of the cell or of FFN_3.
+_BYTES_PER_FEATURE = 20
 # Nor more than so many.
 _TOGETHER = 64
 # A trace keeps every grid: once in so many steps, whether there is memory for as many more is asked.
@@ -94,7 +96,8 @@ def infer_in_parts(
         cells_at_once = max(cells_at_once, min(_CELLS_AT_ONCE_ON_GPU, free // _BYTES_PER_CELL))
     at_once = max(1, min(problems, cells_at_once // cells))
     what = f"a grid of {size.height:,} rows × {size.width:,} columns"
-    check_memory(what, solving_bytes(network.config, at_once * cells), symbols.device)
+    features = network.config.width + network.config.step_hidden
+    check_memory(what, _BYTES_PER_FEATURE * features * at_once * cells, symbols.device)
     parts = [
         infer(network, some, size, rule, drawn, hard, watch)
         for some, drawn in zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)

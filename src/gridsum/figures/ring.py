@@ -51,16 +51,10 @@ def _draw_ring(axes: Axes, ring: Ring, most: int) -> None:
     axes.set_ylabel(f"component {second} ({ring.plane.explained[1]:.0%})", fontsize=7, color=QUIET, labelpad=1)
     axes.set_aspect("equal", adjustable="datalim")
     axes.tick_params(labelbottom=False, labelleft=False, length=0)
-    axes.set_title(_title(ring), fontsize=7)
-
-
-def _title(ring: Ring) -> str:
-    found = ring.roundness
-    if found is None:
-        missing = [str(digit) for digit in range(DIGITS) if np.isnan(ring.centroids[digit, 0])]
-        return f"seed {ring.seed}: never reads {', '.join(missing)}"
-    times = {1: "once", 2: "twice"}.get(found.winding, f"{found.winding} times")
-    return (
-        f"seed {ring.seed}: winds {times} (fit {found.phase:.2f})\n"
-        f"{round(found.adjacent * DIGITS)} of {DIGITS} pairs adjacent"
-    )
+    if found := ring.roundness:
+        times = {1: "once", 2: "twice"}.get(found.winding, f"{found.winding} times")
+        pairs = f"{round(found.adjacent * DIGITS)} of {DIGITS} pairs adjacent"
+        told = f"winds {times} (fit {found.phase:.2f})\n{pairs}"
+    else:
+        told = f"never reads {', '.join(str(digit) for digit in range(DIGITS) if digit not in known)}"
+    axes.set_title(f"seed {ring.seed}: {told}", fontsize=7)

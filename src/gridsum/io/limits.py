@@ -42,7 +42,6 @@ def memory_limit(free: Callable[[], int | None] = memory_free) -> int | None:
 
 
 def check_bytes(what: str, needed: int, limit: int | None) -> None:
-    """Refuse work that takes more memory than `limit`."""
     if limit is not None and needed > limit:
         raise TooLargeError(
             f"{what} takes about {told(needed)} of memory, and the limit is {told(limit)}; ask for less at once, or "

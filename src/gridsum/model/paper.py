@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
-from gridsum.config.paper import ConfigError, ModelConfig
+from gridsum.config.paper import ModelConfig
 from gridsum.model.runs import RunModule, constant, normal, uniform, written
 from gridsum.ops.attention import attend, project
 from gridsum.ops.attention.plain import attention_weights
@@ -175,15 +174,6 @@ def register_step(name: str, make: Callable[[Sequence[Generator], ModelConfig], 
     """Give a recurrent step of one's own a name, so that networks with it can be trained, saved and loaded. `make` and
     its forward take what `Step` and its forward take; `drops` are the dropout of three layers."""
     STEPS[name] = make
-
-
-def make_step(runs: Sequence[Generator], config: ModelConfig) -> Step:
-    if config.step not in STEPS:
-        raise ConfigError(
-            f"unknown step {config.step!r} here, only {', '.join(STEPS)}; give its class a name first, "
-            f"with gridsum.model.paper.register_step({config.step!r}, its class)"
-        )
-    return cast("Step", STEPS[config.step](runs, config))
 
 
 @written

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
 
-from gridsum.config.paper import ModelConfig, TaskConfig
+from gridsum.config.paper import ConfigError, ModelConfig, TaskConfig
 from gridsum.data.problems import extent
 from gridsum.data.streams import Stream
 from gridsum.model import paper
@@ -184,7 +184,12 @@ class Network(RunsModule):
         runs, symbols = generators(seeds), len(task.task.alphabet)
         self.embedding = paper.Embedding(runs, config.width, symbols)
         self.placement = paper.Placement(runs, config.width, config.placement_hidden)
-        self.step = paper.make_step(runs, config)
+        if config.step not in paper.STEPS:
+            raise ConfigError(
+                f"unknown step {config.step!r} here, only {', '.join(paper.STEPS)}; give its class a name first, "
+                f"with gridsum.model.paper.register_step({config.step!r}, its class)"
+            )
+        self.step = cast("paper.Step", paper.STEPS[config.step](runs, config))
         self.output = paper.Linear(runs, config.width, symbols)
         self.context = paper.ContextTransformer(runs, config) if config.halting == "ponder" else None
         self.built = [type(part) for part in self.modules()]

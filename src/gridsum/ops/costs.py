@@ -10,8 +10,6 @@ from gridsum.config.paper import Config, ModelConfig
 from gridsum.io.limits import check_bytes, memory_free, memory_limit
 from gridsum.ops.devices import on_gpu
 
-# Bytes of a cell in a recurrent step of solving, for each feature of the cell or of FFN_3.
-_SOLVING = 20
 # Operations a second: of training on a GPU by its precision, of solving there, of both on each core of a CPU.
 _TRAINING_RATES, _SOLVING_RATE = {"bf16": 6.3e13, "tf32": 3e13, "fp32": 1e13}, 2e13
 _CPU_RATES = {"training": 1e10, "solving": 5e9}
@@ -19,10 +17,6 @@ _CPU_RATES = {"training": 1e10, "solving": 5e9}
 _START = 10.0
 # What networks take that decide themselves when to halt: shipped ones take 7 to 14.
 _STEPS_OF_SOLVING = 12
-
-
-def solving_bytes(model: ModelConfig, cells: int) -> int:
-    return _SOLVING * cells * (model.width + model.step_hidden)
 
 
 def check_memory(what: str, needed: int, device: torch.device) -> None:
