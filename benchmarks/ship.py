@@ -16,10 +16,9 @@ from gridsum.evaluation.records import Record, as_line, read
 from gridsum.evaluation.suites import COLLECTIONS
 from gridsum.io.disk import write_atomically
 from gridsum.model.store import SEEDS, SHIPPED, WEIGHTS, load_runs
-from gridsum.study.jobs import outcomes_of
+from gridsum.study.jobs import outcomes_of, proved_seed
 from gridsum.study.reproduction import EXACT
 from gridsum.study.results import Results, Trained, load_results
-from gridsum.study.selection import proved_seed
 from gridsum.training.folders import seed_folder
 
 

@@ -12,8 +12,8 @@ from gridsum.config.variants import PAPER_VARIANTS
 from gridsum.evaluation.records import Record, read
 from gridsum.io.names import MODELS
 from gridsum.model.store import SEEDS, load_runs
+from gridsum.study.jobs import AIMS, DIGITS, TERMS, choose, proved_seed
 from gridsum.study.results import Trained, load_results
-from gridsum.study.selection import AIMS, DIGITS, TERMS, choose, proved_seed
 from gridsum.training.folders import read_setup
 from tests.oracles.records import make_record
 from tests.study.conftest import rewrite_records

@@ -44,12 +44,10 @@ class Trace:
     def __init__(self, model: "Model", terms: tuple[str, ...], answer: Answer, states: Any) -> None:
         """`states` are the internals of a network, or the states [N+1,H,W] of a rule."""
         self.model, self.terms, self.answer = model, terms, answer
-        self.states: np.ndarray | None = None
+        self.states: np.ndarray | None = None if hasattr(states, "decoded") else states
         """Of a rule, the number of every cell's state [N+1,H,W]; None for a network of vectors."""
-        if hasattr(states, "decoded"):
+        if self.states is None:
             self.inside = states
-        else:
-            self.states = states
 
     @cached_property
     def inside(self) -> "Inside":

@@ -14,7 +14,9 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import product
 from pathlib import Path, PurePath
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
@@ -24,7 +26,7 @@ from gridsum.config.paper import Config
 from gridsum.config.registry import Trainable, find
 from gridsum.evaluation.evaluate import evaluate
 from gridsum.evaluation.records import Record, append, read
-from gridsum.evaluation.suites import Suite
+from gridsum.evaluation.suites import COLLECTIONS, Suite
 from gridsum.io.disk import append_lines
 from gridsum.io.limits import duration
 from gridsum.io.progress import SILENT, Progress
@@ -33,7 +35,6 @@ from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.costs import solving_seconds, training_seconds
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
-from gridsum.study.selection import choose, proved_seed
 from gridsum.training.folders import (
     CHECKPOINT,
     FolderError,
@@ -47,6 +48,9 @@ from gridsum.training.loop import train
 
 Way = tuple[str, str]
 """How problems are measured: on which grids, and by which placement."""
+DIGITS, TERMS = (suite.name for suite in COLLECTIONS["validation"])
+"""The suites that extrapolation to more digits and to more terms is judged by."""
+AIMS = {"digits": DIGITS, "terms": TERMS}
 MACHINES = "machine.jsonl"
 # Where a training run was done in another way than asked in these alone, it is still the training that was asked for.
 _INDIFFERENT = ("training.precision", "training.checkpoint_epochs")
@@ -329,3 +333,28 @@ def plan(jobs: Sequence[Job], folder: Path, device: torch.device) -> str:
     rate = "the rate of an H200" if on_gpu(device) else f"the rate of a server's cores, of which it uses {threads}"
     left = f"left: about {duration(total)} on {describe(device).split(';')[0]}, by {rate}"
     return "\n".join([*lines, f"  {'nothing is left to do' if done else left}"])
+
+
+def choose(records: Sequence[Record], seeds: Iterable[int]) -> dict[str, int]:
+    """The seed of the best run for each aim; empty where not all of these runs have been validated on both."""
+    if not {(record.seed, record.suite) for record in records} >= {*product(seeds, AIMS.values())}:
+        return {}
+    return {aim: best([record for record in records if record.suite == suite]) for aim, suite in AIMS.items()}
+
+
+def best(records: Sequence[Record]) -> int:
+    """The seed of the run with most whole results right over these records; where runs have equally many, above all
+    none, characters decide; of equals, the smallest seed."""
+    by_seed: dict[int, list[Record]] = {}
+    for record in records:
+        assert record.seed is not None, "runs that were trained here have a seed"
+        by_seed.setdefault(record.seed, []).append(record)
+    return max(sorted(by_seed), key=lambda n: (fmean(r.seq for r in by_seed[n]), fmean(r.char for r in by_seed[n])))
+
+
+def proved_seed(outcomes: Sequence[dict[str, Any]]) -> int | None:
+    """Of the runs of `exact` that are proved after the fewest rounds, the one whose nearest logit is farthest from 0;
+    of equals, the smallest seed."""
+    proved = [outcome for outcome in outcomes if outcome["proved"]]
+    chosen = min(proved, key=lambda outcome: (outcome["round"], -outcome["margin"], outcome["seed"]), default=None)
+    return None if chosen is None else chosen["seed"]

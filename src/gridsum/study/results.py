@@ -10,9 +10,8 @@ from gridsum.evaluation.records import Record, append, read
 from gridsum.io.disk import write_atomically
 from gridsum.model.store import WEIGHTS
 from gridsum.study import rule
-from gridsum.study.jobs import Way
+from gridsum.study.jobs import Way, best, choose
 from gridsum.study.reproduction import AS_PUBLISHED, BLOCK, ON_EVERY_GRID, OVERTRAINED, overtrained_name
-from gridsum.study.selection import best, choose
 from gridsum.training.folders import read_setup, read_steps, seed_folder, write_summary
 
 MANIFEST, ORDERINGS = "manifest.json", "records/orderings.jsonl"
