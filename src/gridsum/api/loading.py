@@ -53,7 +53,6 @@ def as_model(model: str | Path | Model) -> Model:
 
 
 def rule_model(model: str | Path | Model) -> RuleModel:
-    """A run of `exact`."""
     found = as_model(model)
     if not isinstance(found, RuleModel):
         raise ModelError(

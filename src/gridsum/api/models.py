@@ -199,8 +199,6 @@ class Model(ABC):
 
 
 class PaperModel(Model):
-    """One of the paper's variants."""
-
     def __init__(self, runs: "Runs") -> None:
         self.name, self.runs = runs.name, runs
 

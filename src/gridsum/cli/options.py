@@ -89,7 +89,15 @@ class Parser(argparse.ArgumentParser):
         shielded = [f" {text}" if re.match(r"-[\d.]", text) else text for text in self.arguments]
         options, unknown = self.parse_known_intermixed_args(shielded)
         if unknown:
-            raise UsageError(self._explained(unknown))
+            see = f"see {self.prog} --help"
+            option = next((text.split("=")[0] for text in unknown if text.startswith("-")), None)
+            if option is None:
+                raise UsageError(f"{unknown[0].strip()!r} is one argument too many; {see}")
+            # By its last part, too, and without the dashes, which would make all of them alike.
+            paths = self._option_string_actions
+            known = {part: path for path in paths for part in (path.strip("-"), path.split(".")[-1])}
+            near = difflib.get_close_matches(option.strip("-"), known, n=1, cutoff=0.5)
+            raise UsageError(f"unknown option {option}; {meant(known[near[0]], see) if near else see}")
         found = vars(options)
         changes = {path[1:]: found.pop(path) for path in list(found) if path.startswith(".")}
         return Options(**found, changes=changes, command=[*self.prog.split(), *self.arguments])
@@ -109,16 +117,6 @@ class Parser(argparse.ArgumentParser):
             hint = did_you_mean(value, action.choices, f"use {', '.join(others)} or {last}")
             what = action.dest if "|" in str(action.metavar) else str(action.metavar).lower()
             raise argparse.ArgumentError(action, f"unknown {what} {value!r}; {hint}")
-
-    def _explained(self, unknown: list[str]) -> str:
-        see = f"see {self.prog} --help"
-        option = next((text.split("=")[0] for text in unknown if text.startswith("-")), None)
-        if option is None:
-            return f"{unknown[0].strip()!r} is one argument too many; {see}"
-        # By its last part, too, and without the dashes, which would make all of them alike.
-        known = {part: path for path in self._option_string_actions for part in (path.strip("-"), path.split(".")[-1])}
-        near = difflib.get_close_matches(option.strip("-"), known, n=1, cutoff=0.5)
-        return f"unknown option {option}; {meant(known[near[0]], see) if near else see}"
 
 
 # Options that several commands share.
@@ -188,7 +186,6 @@ def add_jobs(parser: Parser) -> None:
 
 
 def go_on(options: Options) -> str:
-    """What is told of work that was stopped."""
     return f"; what is done is kept; go on with: {shlex.join(options.command)}"
 
 

@@ -66,7 +66,6 @@ def _of_the_network(precision: str, found: "Agreement") -> str:
 
 
 def _of_rounding(found: "Certainty") -> str:
-    """Whether the network can do anything else in float32."""
     off = f"logits are off by {found.error:.2f} at most"
     if found.different:
         return f"In float32, summed in any order, {found.different:,} entries are not certain: {off}."

@@ -149,7 +149,6 @@ class _Solver:
 
 
 def _rule_for(task: str) -> str:
-    """The shipped model that answers a task."""
     from gridsum.automaton.files import shipped_rules
 
     tasks = {table.task.name: model for model, table in shipped_rules().items()}

@@ -108,7 +108,6 @@ def _read(hint: Any, text: str) -> Any:
 
 
 def _checked(hint: Any, value: Any, path: str) -> Any:
-    """A field's value from JSON."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         valid = value in arguments

@@ -246,8 +246,7 @@ Suites = dict[str, list[Record]]
 
 
 def by_line(records: Iterable[Record]) -> dict[str, Suites]:
-    """By a baseline's name and setting, or the name of a model of ours. Of several records for one seed and suite the
-    last one counts. Ours come first, by variant."""
+    """By a baseline's name and setting, or a model's name, ours first; of several for one seed and suite the last."""
     found: dict[str, dict[str, dict[int | None, Record]]] = {}
     for record in sorted(records, key=lambda record: (record.given is not None, record.variant, record.model)):
         label = record.model if record.given is None else record.variant

@@ -45,8 +45,7 @@ def plot_numbers(numbers: Sequence[Any]) -> Picture:
 
 @styled
 def plot_carries(records: Sequence[Record]) -> Picture:
-    """Whole sums right, and steps until halting, against how many columns one carry crosses: the median over the runs
-    of a model, and as a band the middle half of them."""
+    """Whole sums right, and steps, by the columns a carry crosses: the median over runs, as a band the middle half."""
     found: dict[str, dict[int, list[Record]]] = {}
     for record in records:
         family, _, _ = record.suite.partition(":")

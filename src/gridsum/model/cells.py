@@ -34,7 +34,6 @@ class Whole:
         return cells[:, :, 0]
 
     def step(self, cell: Tensor, query: Tensor, bits: Tensor) -> Tensor:
-        """The logits of every cell."""
         return self.network.step(cell, query, bits, self.inside)
 
 

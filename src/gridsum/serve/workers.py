@@ -48,8 +48,12 @@ class Workers:
             if gone.is_set():
                 raise GivenUp
 
+        async def gone_away() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+
         working = asyncio.ensure_future(run_sync(work, go_on, abandon_on_cancel=True, limiter=limiter))
-        leaving = asyncio.ensure_future(_gone(request))
+        leaving = asyncio.ensure_future(gone_away())
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -74,8 +78,3 @@ class Workers:
     async def _done(self, kind: Hashable, work: Callable[[list[Any]], Sequence[Any]]) -> Sequence[Any]:
         async with self._turn:
             return await run_sync(work, self._kinds.pop(kind)[0])
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -31,8 +31,7 @@ _WORDS = {"comparison.md": "notes-comparison.md", "appendix/baselines.md": "note
 _TABLES_ALONE = "# Baselines\n\n{table matched}\n\n{table claims}\n\n{table digits}\n\n{table terms}\n\n{table took}\n"
 _STANDARD = {name: f"{name}, every seed" for name in OVERTRAINED}
 OURS = ("exact", *OVERTRAINED, *_STANDARD.values())
-"""Those of ours that stand in the tables: the default, and the two of the paper's own; of these also every seed of the
-standard training, as of a baseline."""
+"""Ours in the tables: the default, and two of the paper's own; of these also every seed of the standard training."""
 NOT_MEASURED = "not measured"
 _PLACE = re.compile(r"\{(table|[\w-]+/\w+)\s+([^\s{}]+)(?:\s+(best|worst))?\}")
 _COMPARISON = [suite.name for suite in COLLECTIONS["comparison"]]

@@ -34,7 +34,6 @@ _BY_THE_RULE = "Decided once, by the rule in `gridsum/study/rule.py`, of seeds {
 
 
 def write_report(results: Results, page: Path, asked: Reproduction, tell: Callable[[str], None]) -> None:
-    """The pages of what was asked for, from what the folder holds by now."""
     made: dict[Path, str] = {}
     if asked.paper:
         for one in results.replications():
