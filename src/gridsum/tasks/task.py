@@ -135,7 +135,8 @@ class Task(ABC):
         return "".join(self.alphabet.symbols[code] for code in codes if code != PAD)
 
     def parse(self, text: str) -> tuple[str, ...]:
-        """The terms of `text`; spaces and a closing `=` are optional, and thousands may be set apart by commas."""
+        """The terms of `text`; spaces and a closing `=` are optional. Thousands may be set apart by commas, and numbers
+        may stand under each other."""
         signs = self.alphabet.signs
         if self._usual.fullmatch(text):
             terms = self._split(text)
@@ -143,7 +144,7 @@ class Task(ABC):
             return terms
         if self.alphabet.base > 10:
             text = text.lower()
-        text = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), text)
+        text = self._in_a_line(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), text))
         body = "".join(text.split()).removesuffix("=")
         if not body:
             raise ExpressionError(f"the expression is empty; write a problem such as {self.problem}")
@@ -171,6 +172,16 @@ class Task(ABC):
     def _split(self, text: str) -> tuple[str, ...]:
         signs = self.alphabet.signs
         return tuple(text.split(signs) if len(signs) == 1 else re.split(f"(?=[{re.escape(signs)}])", text))
+
+    def _in_a_line(self, text: str) -> str:
+        """Numbers that stand under each other, as they were pasted, with signs between them; rules are left out."""
+        signs = tuple(self.alphabet.signs)
+        lines = [line.strip() for line in text.splitlines()]
+        joined = ""
+        for line in (line for line in lines if line.strip("-_=─ ") or line == "="):
+            between = joined and not joined.endswith(signs) and not line.startswith((*signs, "="))
+            joined += f"{signs[0] if between else ''}{line}"
+        return joined if len(lines) > 1 else text
 
     @cached_property
     def _usual(self) -> re.Pattern[str]:
