@@ -119,8 +119,9 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
 def _searched(search: Search, config: ConsolidationConfig, seed: int, found: Round, report: Report) -> TargetTable:
     """The table that a search ends with, repaired, or the one that it began with, if that then answers more sums right;
     `found` hears what it is like."""
-    first, best = search.learnt, search.learnt
-    for learnt in (search.run(report), first) if config.repair else (first,):
+    first = best = search.learnt
+    ended = search.run(report) if config.repair else first
+    for learnt in (ended,) if ended is first else (ended, first):
         learnt, tried, repaired = repair(search.rule, learnt, config, seed) if config.repair else (learnt, 0, 0)
         right, learnt = judge(search.rule, learnt, config, seed)
         if right > found.targets_right:

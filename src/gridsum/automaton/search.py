@@ -162,7 +162,7 @@ class Search:
                 pass
             parts = [self.sums.of(slice(first, first + _PART)) for first in range(0, len(self.sums), _PART)]
             self.solved = [(part, part.right(self.rule, self.learnt)) for part in parts]
-            self.ask(self.judges)
+            self.known.clear()
             while any(self.take(classes, 0) for classes in self.proposals()):
                 pass
             wrong = (~self.sums.right(self.rule, self.learnt)).nonzero()[:_MORE, 0]
@@ -184,11 +184,14 @@ class Search:
         gain = np.column_stack((said - now[:, None], _HOPE * (total - now)))
         whole = np.zeros((n, n))
         np.add.at(whole, state, gain[:, :n])
-        ways = [(score, classes == one, to) for one, scores in enumerate(whole) for to, score in enumerate(scores)]
-        ways += [(score, group == one, to) for one, scores in enumerate(gain) for to, score in enumerate(scores)]
-        for score, members, to in sorted(ways, key=lambda way: -way[0]):
-            if score > -math.inf:
-                yield np.where(members, to, classes)
+        ways = [
+            (score, kinds, one, to)
+            for kinds, scores in ((classes, whole), (group, gain))
+            for (one, to), score in np.ndenumerate(scores)
+            if score > -math.inf
+        ]
+        for _, kinds, one, to in sorted(ways, key=lambda way: -way[0]):
+            yield np.where(kinds == one, to, classes)
 
     def _said(self, group: np.ndarray, state: np.ndarray, reads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """[G,n]: how often the table says what was seen if a group of types is the state of each column, not its own
