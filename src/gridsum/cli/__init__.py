@@ -38,7 +38,7 @@ GROUPS = {
     "look at what they do, and why it is right": {
         "figure": "draw a figure of the paper or of one sum, or make a film of it",
         "rule": "show the rule that a network of bits has learned, as a table",
-        "prove": "check that a learned rule is right for terms of any number and length",
+        "prove": "check that a learned rule is right for problems of any size",
     },
     "train networks of your own, and measure them": {
         "train": "train networks from one or several seeds; resume if interrupted",
