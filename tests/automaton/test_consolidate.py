@@ -83,7 +83,7 @@ class TableRule:
         return self.steps[x, *around(state, self.outside, self.places)]
 
     def rest(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return come_to_rest(lambda which, state: self.step(x[which], state), torch.zeros_like(x))
+        return come_to_rest(self.step, x, torch.zeros_like(x))
 
     def taught(self, learnt: TargetTable) -> RuleTable:
         """What it becomes if it learns a target table; where any state will do, it is as it was."""
@@ -267,14 +267,36 @@ def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_a
     found = Search(run, shown, Sums.asked(run, look, 0), classes)  # type: ignore[arg-type]
     assert found.share < 0.9
     told = list[str]()
-    monkeypatch.setattr(search, "_NEWS", 50)
+    monkeypatch.setattr(search, "_NEWS", 5)
     learnt = found.run(told.append)
-    assert told[1] == f"100 partitions tried, {told[1].split()[3]} states, 1.0000 right"
+    assert told[0].startswith("5 partitions tried, ")
+    assert told[-1].endswith(" states, 1.0000 right")
     assert found.sums.right(run, learnt).all()  # type: ignore[arg-type]
     assert len(np.unique(found.classes)) <= table.outside
     small = run.table(learnt.states.tolist())
     taught = np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8)
     assert prove(replace(small, steps=taught)).proved
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_grids_in_one_line_come_to_what_each_cell_does_by_itself(exchanged: bool):
+    """Grids of chance by two tables of chance, where many never rest; half of each is smaller than the others."""
+    generator = torch.Generator().manual_seed(0)
+    run = TableRule(RULE).exchanged() if exchanged else TableRule(RULE)
+    trial = search.Trial(run, targets_of(observed_of(RULE, GLANCE)))  # type: ignore[arg-type]
+    tables = torch.randint(3, (2, *trial.steps.shape), generator=generator, dtype=torch.uint8)
+    tables[:, -1] = trial.n
+    x, start = torch.randint(12, (40, 3, 5), generator=generator), torch.randint(3, (40, 3, 5), generator=generator)
+    x[::2, -1], x[::2, :, 0] = [len(trial.steps) - 1] * 2
+    own = torch.arange(40)[:, None, None] // 20
+    state, resting = start, torch.zeros(40, dtype=torch.bool)
+    for _ in range(4 * 8):
+        after = tables[own, x, *around(state, trial.n, run.places)].long()
+        state, resting = after, (after == state).flatten(1).all(1)
+    ended, rests = trial.rest(x, start, tables)
+    assert torch.equal(rests, resting)
+    assert 0 < rests.sum() < 40
+    assert torch.equal(ended[rests].long(), state[rests])
 
 
 def test_a_rule_with_left_and_right_exchanged_takes_the_same_steps():

@@ -127,7 +127,7 @@ class LearnedRule(Rules):
 
     def rest(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The states [B,H,W] that grids come to, and which of them [B] are at rest."""
-        return come_to_rest(lambda which, state: self.step(x[which], state), torch.zeros_like(x))
+        return come_to_rest(self.step, x, torch.zeros_like(x))
 
     @torch.no_grad()
     def answer(self, terms: Sequence[str]) -> Answer:
@@ -219,20 +219,25 @@ def _rows(part: Tensor, which: Tensor) -> Tensor:
     return F.embedding(which + first, part.flatten(0, 1))
 
 
-def come_to_rest(step: Callable[[Tensor, Tensor], Tensor], start: Tensor) -> tuple[Tensor, Tensor]:
-    """The states [B,H,W] that grids come to from a start, and which of them [B] are at rest.
+def come_to_rest(step: Callable[[Tensor, Tensor], Tensor], x: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
+    """The states [B,H,W] that grids x come to from a start, and which of them [B] are at rest.
 
-    `step` is told the numbers of the grids that still change, and their states.
+    `step` is told some of the grids, and their states.
     """
     state, moving = start.clone(), torch.arange(len(start), device=start.device)
+    changed, now = moving >= 0, start
     for _ in range(4 * sum(start.shape[1:])):
-        now = state[moving]
-        state[moving] = after = step(moving, now)
-        moving = moving[(after != now).flatten(1).any(1)]
-        if not len(moving):
+        after = step(x, now)
+        changed, now = (after != now).flatten(1).any(1), after
+        count = int(changed.sum())
+        if 2 * count <= len(moving):  # grids at rest may go on until it pays to leave them
+            state[moving] = now
+            moving, x, now, changed = moving[changed], x[changed], now[changed], changed[changed]
+        if not count:
             break
+    state[moving] = now
     resting = torch.ones(len(start), dtype=torch.bool, device=start.device)
-    resting[moving] = False
+    resting[moving[changed]] = False
     return state, resting
 
 

@@ -37,6 +37,14 @@ _NEWS = 200
 _FIRST, _PART = 200, 5000
 
 
+# In place of a type: a state of its own.
+_NEW = -1
+
+Proposal = tuple[bool, int, int]
+"""Whether a whole state is counted as another, or those of one pattern and kind in it; one of its types; and one of the
+other state's, or _NEW."""
+
+
 class Trial:
     """Grids that step by a table. A context that it does not have leads to the start.
 
@@ -60,18 +68,27 @@ class Trial:
 
     def rest(self, x: Tensor, start: Tensor, tables: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """What grids come to by the table, or an equal share of the grids by each of these tables."""
-        flat = (self.steps if tables is None else tables).flatten()
-        count = len(flat) // self.steps.numel()
-        first = torch.arange(count, device=self.device).repeat_interleave(len(x) // count)[:, None, None]
+        flat, side = (self.steps if tables is None else tables).flatten(), self.n + 1
+        table = torch.arange(len(flat) // self.steps.numel(), device=self.device).repeat_interleave(
+            len(x) * self.steps.numel() // len(flat)
+        )
+        # A column and a row more on each grid, where it ends: then neighbours in one line of all cells are its own.
+        own = F.pad(x, (0, 1, 0, 1), value=len(self.steps) - 1) + len(self.steps) * table[:, None, None]
+        (to_left, to_right), width = (1, -1) if self.places[0] == "left" else (-1, 1), own.shape[2]
 
-        def step(which: Tensor, state: Tensor) -> Tensor:
-            return flat[self.keys(x[which], state) + first[which] * self.steps.numel()].long()
+        def step(own: Tensor, state: Tensor) -> Tensor:
+            line = F.pad(state.flatten(), (1, width), value=self.n)
+            left, right, below = (line[1 - by : len(line) - width - by] for by in (to_left, to_right, -width))
+            key = own.flatten().add(left, alpha=side**2).add_(right, alpha=side).add_(below)
+            return flat.index_select(0, key).int().view_as(state)
 
-        return come_to_rest(step, start)
+        start = F.pad(start, (0, 1, 0, 1), value=self.n)
+        state, resting = come_to_rest(step, (own * side**3).int(), start.int())
+        return state[:, :-1, :-1], resting
 
     def right(self, state: Tensor, resting: Tensor, wanted: Tensor) -> Tensor:
         """A grid that goes to and fro may read right at one step and wrong at the next, so it counts as wrong."""
-        return (self.outputs[state[:, 0]] == wanted).all(-1) & resting
+        return (self.outputs[state[:, 0].long()] == wanted).all(-1) & resting
 
 
 @dataclass(frozen=True)
@@ -119,7 +136,7 @@ class Search:
         """It begins with these classes, which can be written as a table."""
         self.rule, self.shown, self.sums = rule, shown, sums
         self.classes, self.learnt = self.written(classes)
-        self.tried, self.known = 0, set[bytes]()
+        self.tried, self.failed = 0, set[Proposal]()
         self.report: Callable[[str], None] = lambda _: None
         self.ask(sums.of(slice(_JUDGES)))
 
@@ -151,19 +168,19 @@ class Search:
 
     def ask(self, judges: Sums) -> None:
         """These sums judge from now on."""
-        self.judges, self.known = judges, set()
+        self.judges, self.failed = judges, set()
         self.right = judges.right(self.rule, self.learnt)
 
     def run(self, report: Callable[[str], None] = lambda _: None) -> TargetTable:
         """First what makes more sums right, then what leaves smaller states; and again with those that are wrong."""
         self.report = report
         for _ in range(_ROUNDS):
-            while any(self.take(classes, 1) for classes in islice(self.proposals(), _LIKELY)):  # by the table as it is
+            while any(self.take(proposal, 1) for proposal in islice(self.proposals(), _LIKELY)):  # by the table as it is
                 pass
             parts = [self.sums.of(slice(first, first + _PART)) for first in range(0, len(self.sums), _PART)]
             self.solved = [(part, part.right(self.rule, self.learnt)) for part in parts]
-            self.known.clear()
-            while any(self.take(classes, 0) for classes in self.proposals()):
+            self.failed.clear()
+            while any(self.take(proposal, 0) for proposal in self.proposals()):
                 pass
             wrong = (~self.sums.right(self.rule, self.learnt)).nonzero()[:_MORE, 0]
             if not len(wrong):
@@ -171,7 +188,7 @@ class Search:
             self.ask(self.sums.of(wrong).and_then(self.sums.of(slice(_JUDGES))))
         return self.learnt
 
-    def proposals(self) -> Iterator[np.ndarray]:
+    def proposals(self) -> Iterator[Proposal]:
         """Partitions that count the cells of one state, or those of one pattern and kind in it, as another state that
         reads alike, or as a new one. First come those by which the table, as it is now, says most of what was seen; of
         a new state it is hoped that it says a share of what is not said so far."""
@@ -184,14 +201,19 @@ class Search:
         gain = np.column_stack((said - now[:, None], _HOPE * (total - now)))
         whole = np.zeros((n, n))
         np.add.at(whole, state, gain[:, :n])
+        whole[np.triu_indices(n)] = -math.inf  # whichever of two is named first, they become one
+        gain[np.arange(len(state)), state] = -math.inf
+        gain[np.bincount(state)[state] == 1] = -math.inf  # as the whole state is counted
+        of_state = np.full(n + 1, _NEW)
+        of_state[state] = first
         ways = [
-            (score, kinds, one, to)
-            for kinds, scores in ((classes, whole), (group, gain))
+            (score, members is of_state, int(members[one]), int(of_state[to]))
+            for members, scores in ((of_state, whole), (first, gain))
             for (one, to), score in np.ndenumerate(scores)
             if score > -math.inf
         ]
-        for _, kinds, one, to in sorted(ways, key=lambda way: -way[0]):
-            yield np.where(kinds == one, to, classes)
+        for _, *proposal in sorted(ways, key=lambda way: -way[0]):
+            yield tuple(proposal)
 
     def _said(self, group: np.ndarray, state: np.ndarray, reads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """[G,n]: how often the table says what was seen if a group of types is the state of each column, not its own
@@ -217,13 +239,22 @@ class Search:
         found[reads[:, None] != of_state] = -math.inf
         return found, np.bincount(np.concatenate(cells), np.tile(weights, len(cells)), count + 1)[:-1]
 
-    def take(self, classes: np.ndarray, more: int) -> bool:
+    def changed(self, proposal: Proposal) -> np.ndarray:
+        """The classes that a proposal makes of these."""
+        (whole, one, to), seen = proposal, self.shown.seen
+        part = self.classes == self.classes[one]
+        if not whole:
+            part &= (seen.patterns == seen.patterns[one]) & (seen.kinds == seen.kinds[one])
+        return np.where(part, len(self.learnt.states) if to == _NEW else self.classes[to], self.classes)
+
+    def take(self, proposal: Proposal, more: int) -> bool:
         """Go over to these classes, if by their table so many more judges are right, or else if they are smaller states
         and spoil no sum at all. What they would spoil is a judge from there on."""
         least = int(self.right.sum()) + more
-        if self.tried >= _TRIES or least > len(self.judges) or classes.tobytes() in self.known:
+        if self.tried >= _TRIES or least > len(self.judges) or proposal in self.failed:
             return False
-        self.known.add(classes.tobytes())
+        self.failed.add(proposal)
+        classes = self.changed(proposal)
         if not more and self.size(classes) >= self.size(self.classes):
             return False
         try:
@@ -250,4 +281,5 @@ class Search:
 
     def size(self, classes: np.ndarray) -> tuple[int, int]:
         """How many kinds of cells the states have in all, and how many states there are."""
-        return len(np.unique(np.stack((classes, self.shown.seen.kinds)), axis=1).T), len(np.unique(classes))
+        kinds = self.shown.seen.kinds
+        return len(np.unique(classes * (kinds.max() + 1) + kinds)), len(np.unique(classes))
