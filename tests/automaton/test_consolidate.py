@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gridsum.automaton import consolidate, minimise, observe, repair, search, targets
+from gridsum.automaton import apart, consolidate, minimise, observe, repair, search, targets
 from gridsum.automaton.consolidate import fit
 from gridsum.automaton.construct import construct
 from gridsum.automaton.minimise import OWN, Behaviour
@@ -264,14 +264,18 @@ def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_a
     assert table.outputs[one] == table.outputs[other] != table.outputs[parted]
     classes = np.where(shown.seen.patterns == other, one, shown.seen.patterns)
     classes = np.where((classes == parted) & (shown.seen.kinds % 2 > 0), table.outside, classes)
-    found = Search(run, shown, Sums.asked(run, look, 0), classes)  # type: ignore[arg-type]
+    found = Search(shown, run.places, Sums.asked(run, look, 0), classes)  # type: ignore[arg-type]
     assert found.share < 0.9
     told = list[str]()
-    monkeypatch.setattr(search, "_NEWS", 5)
-    learnt = found.run(told.append)
+    monkeypatch.setattr(apart, "_CHILD", f"from gridsum.automaton import search; search._NEWS = 5; {apart._CHILD}")
+    other = apart.apart(found.run, told.append)
+    learnt = found.run(lambda _: None).learnt
+    assert np.array_equal(other.learnt.targets, learnt.targets)
+    with pytest.raises(TypeError, match="integer"):
+        apart.apart(int, 1, told.append)
     assert told[0].startswith("5 partitions tried, ")
     assert told[-1].endswith(" states, 1.0000 right")
-    assert found.sums.right(run, learnt).all()  # type: ignore[arg-type]
+    assert found.answered(found.sums, learnt).all()
     assert len(np.unique(found.classes)) <= table.outside
     small = run.table(learnt.states.tolist())
     taught = np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8)
@@ -283,7 +287,7 @@ def test_grids_in_one_line_come_to_what_each_cell_does_by_itself(exchanged: bool
     """Grids of chance by two tables of chance, where many never rest; half of each is smaller than the others."""
     generator = torch.Generator().manual_seed(0)
     run = TableRule(RULE).exchanged() if exchanged else TableRule(RULE)
-    trial = search.Trial(run, targets_of(observed_of(RULE, GLANCE)))  # type: ignore[arg-type]
+    trial = search.Trial(run.outputs(), run.places, targets_of(observed_of(RULE, GLANCE)))
     tables = torch.randint(3, (2, *trial.steps.shape), generator=generator, dtype=torch.uint8)
     tables[:, -1] = trial.n
     x, start = torch.randint(12, (40, 3, 5), generator=generator), torch.randint(3, (40, 3, 5), generator=generator)

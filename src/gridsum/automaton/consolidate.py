@@ -30,6 +30,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gridsum.automaton.apart import apart
 from gridsum.automaton.minimise import Shown, TooManyStates
 from gridsum.automaton.observe import observe
 from gridsum.automaton.repair import judge, repair
@@ -88,7 +89,8 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     as many sums as the run, one is drawn that goes to the right, too: left and right are exchanged. They are searched,
     the better one first. The first that then answers as many sums as the run is taken; if none does, the best is told.
     """
-    begun, tried = list[tuple[Round, Search]](), list[Round]()
+    call = apart if on_gpu(rule.device) else lambda function, *arguments: function(*arguments)
+    begun, tried = list[tuple[Round, LearnedRule, Search]](), list[Round]()
     for exchanged in (False, True):
         sides = rule.exchanged() if exchanged else rule
         observed = observe(sides, config, seed)
@@ -98,15 +100,18 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
             return found, None
         try:
             shown = Shown(observed, rule.outputs().cpu().numpy(), config.rare)
-            begun.append((found, Search.begin(sides, shown, Sums.asked(sides, config, seed))))
+            search = call(Search.begin, shown, sides.places, Sums.asked(sides, config, seed), report)
         except TooManyStates as error:
             found.why = str(error)
             tried.append(found)
             continue
-        if begun[-1][1].share >= found.right:
+        begun.append((found, sides, search))
+        if search.share >= found.right:
             break
-    for found, search in sorted(begun, key=lambda one: -one[1].share):
-        learnt = _searched(search, config, seed, found, report)
+    for found, sides, search in sorted(begun, key=lambda one: -one[2].share):
+        first = search.learnt
+        ended = call(search.run, report) if config.repair else search
+        learnt = _repaired(sides, ended, first, config, seed, found)
         report(_told(found))
         if found.targets_right >= found.right:
             return found, replace(learnt, targets=learnt.targets.swapaxes(1, 2)) if found.exchanged else learnt
@@ -116,14 +121,16 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     return best, None
 
 
-def _searched(search: Search, config: ConsolidationConfig, seed: int, found: Round, report: Report) -> TargetTable:
-    """The table that a search ends with, repaired, or the one that it began with, if that then answers more sums right;
-    `found` hears what it is like."""
-    first = best = search.learnt
-    ended = search.run(report) if config.repair else first
-    for learnt in (ended,) if ended is first else (ended, first):
-        learnt, tried, repaired = repair(search.rule, learnt, config, seed) if config.repair else (learnt, 0, 0)
-        right, learnt = judge(search.rule, learnt, config, seed)
+def _repaired(
+    rule: LearnedRule, search: Search, first: TargetTable, config: ConsolidationConfig, seed: int, found: Round
+) -> TargetTable:
+    """The table that a search ended with, repaired, or the `first`, if that then answers more sums right; `found` hears
+    what it is like."""
+    best = first
+    unchanged = np.array_equal(search.learnt.targets, first.targets)
+    for learnt in (first,) if unchanged else (search.learnt, first):
+        learnt, tried, repaired = repair(rule, learnt, config, seed) if config.repair else (learnt, 0, 0)
+        right, learnt = judge(rule, learnt, config, seed)
         if right > found.targets_right:
             best, found.targets_right, found.tried, found.found = learnt, right, tried, repaired
         if right == 1:

@@ -33,9 +33,8 @@ _CONVINCING = 0.4
 
 def _filled(rule: LearnedRule, learnt: TargetTable) -> Trial:
     """Where the table is silent, the run's own step fills in."""
-    return Trial(
-        rule, learnt, np.where(learnt.targets == ANY, rule.table(learnt.states.tolist()).steps, learnt.targets)
-    )
+    steps = np.where(learnt.targets == ANY, rule.table(learnt.states.tolist()).steps, learnt.targets)
+    return Trial(rule.outputs(), rule.places, learnt, steps)
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ judge, too, and it begins again. Nothing here knows what is added.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -35,8 +35,6 @@ _HOPE = 0.3
 _NEWS = 200
 # Of the judges so many are asked first; of all sums so many at once.
 _FIRST, _PART = 200, 5000
-
-
 # In place of a type: a state of its own.
 _NEW = -1
 
@@ -52,13 +50,15 @@ class Trial:
     stay outside.
     """
 
-    def __init__(self, rule: LearnedRule, learnt: TargetTable, steps: np.ndarray | None = None) -> None:
-        """With other `steps` than those of the table."""
-        self.device, self.n, self.places = rule.device, len(learnt.states), rule.places
+    def __init__(
+        self, outputs: Tensor, places: Sequence[str], learnt: TargetTable, steps: np.ndarray | None = None
+    ) -> None:
+        """`outputs` are by pattern; with other `steps` than those of the table."""
+        self.device, self.n, self.places = outputs.device, len(learnt.states), places
         steps = np.where(learnt.targets == ANY, 0, learnt.targets) if steps is None else steps
         steps = np.concatenate((steps, np.full_like(steps[:1], self.n)))
         self.steps = torch.tensor(steps, dtype=torch.uint8, device=self.device)
-        self.outputs = F.pad(rule.outputs()[torch.tensor(learnt.states, device=self.device)], (0, 1), value=PAD)
+        self.outputs = F.pad(outputs[torch.tensor(learnt.states, device=self.device)], (0, 1), value=PAD)
 
     def keys(self, x: Tensor, state: Tensor) -> Tensor:
         """The number of the table's entry for each cell [B,H,W]."""
@@ -110,9 +110,9 @@ class Sums:
         wanted = [F.pad(part[:share], (width - part.shape[1], 0), value=PAD) for _, part in parts]
         generator = torch.Generator(rule.device).manual_seed(seed)
         order = torch.randperm(sum(map(len, cells)), generator=generator, device=rule.device)
-        x, wanted = torch.cat(cells)[order], torch.cat(wanted)[order]
+        x, wanted = torch.cat(cells)[order].cpu(), torch.cat(wanted)[order].cpu()
         start = torch.randint(256, x.shape, generator=generator, dtype=torch.uint8, device=rule.device)
-        return Sums(x, wanted, start * (order % 2)[:, None, None])
+        return Sums(x, wanted, (start * (order % 2)[:, None, None]).cpu())
 
     def __len__(self) -> int:
         return len(self.x)
@@ -123,37 +123,33 @@ class Sums:
     def and_then(self, others: "Sums") -> "Sums":
         return Sums(*[torch.cat(parts) for parts in zip(vars(self).values(), vars(others).values(), strict=True)])
 
-    def right(self, rule: LearnedRule, learnt: TargetTable) -> Tensor:
-        """Which of them [B] a table answers right."""
-        trial = Trial(rule, learnt)
-        return trial.right(*trial.rest(self.x, self.start.long() % trial.n), self.wanted)
-
 
 class Search:
     """A partition of the types that a run shows, and its table, as good as trying makes them."""
 
-    def __init__(self, rule: LearnedRule, shown: Shown, sums: Sums, classes: np.ndarray) -> None:
+    def __init__(self, shown: Shown, places: Sequence[str], sums: Sums, classes: np.ndarray) -> None:
         """It begins with these classes, which can be written as a table."""
-        self.rule, self.shown, self.sums = rule, shown, sums
+        self.shown, self.places, self.sums = shown, places, sums
         self.classes, self.learnt = self.written(classes)
         self.tried, self.failed = 0, set[Proposal]()
-        self.report: Callable[[str], None] = lambda _: None
         self.ask(sums.of(slice(_JUDGES)))
 
     @classmethod
-    def begin(cls, rule: LearnedRule, shown: Shown, sums: Sums) -> "Search":
+    def begin(cls, shown: Shown, places: Sequence[str], sums: Sums, report: Callable[[str], None]) -> "Search":
         """From the best of these partitions: the fewest states that explain what is shown, the same with strangers
         apart, and with each pattern a state of its own at first."""
         _, patterns = np.unique(np.stack((shown.reads, shown.seen.patterns)), axis=1, return_inverse=True)
         found, why = list[Search](), list[TooManyStates]()
         for first, apart in ((shown.reads, False), (shown.reads, True), (patterns, False)):
             try:
-                found.append(cls(rule, shown, sums, partition(shown.seen, first, apart=apart)))
+                found.append(cls(shown, places, sums, partition(shown.seen, first, apart=apart)))
             except TooManyStates as error:
                 why.append(error)
         if not found:
             raise why[0]
-        return max(found, key=lambda search: search.share)
+        best = max(found, key=lambda search: search.share)
+        report(f"{len(shown.reads)} types of cells, {len(best.learnt.states)} states at first, {best.share:.4f} right")
+        return best
 
     @property
     def share(self) -> float:
@@ -169,24 +165,42 @@ class Search:
     def ask(self, judges: Sums) -> None:
         """These sums judge from now on."""
         self.judges, self.failed = judges, set()
-        self.right = judges.right(self.rule, self.learnt)
+        self.right = self.answered(judges, self.learnt)
 
-    def run(self, report: Callable[[str], None] = lambda _: None) -> TargetTable:
+    def answered(self, sums: Sums, learnt: TargetTable) -> Tensor:
+        """Which of these sums [B] a table answers right."""
+        trial = Trial(torch.from_numpy(self.shown.outputs), self.places, learnt)
+        return trial.right(*trial.rest(sums.x, sums.start % trial.n), sums.wanted)
+
+    def run(self, report: Callable[[str], None]) -> "Search":
         """First what makes more sums right, then what leaves smaller states; and again with those that are wrong."""
-        self.report = report
+        told = 0
+
+        def passes(more: int, most: int | None = None) -> bool:
+            """Whether one of the proposals, by the table as it is, is taken."""
+            nonlocal told
+            for proposal in islice(self.proposals(), most):
+                taken = self.take(proposal, more)
+                if self.tried >= told + _NEWS:
+                    told += _NEWS
+                    report(f"{told} partitions tried, {len(self.learnt.states)} states, {self.share:.4f} right")
+                if taken:
+                    return True
+            return False
+
         for _ in range(_ROUNDS):
-            while any(self.take(proposal, 1) for proposal in islice(self.proposals(), _LIKELY)):  # by the table as it is
+            while passes(1, _LIKELY):
                 pass
             parts = [self.sums.of(slice(first, first + _PART)) for first in range(0, len(self.sums), _PART)]
-            self.solved = [(part, part.right(self.rule, self.learnt)) for part in parts]
+            self.solved = [(part, self.answered(part, self.learnt)) for part in parts]
             self.failed.clear()
-            while any(self.take(proposal, 0) for proposal in self.proposals()):
+            while passes(0):
                 pass
-            wrong = (~self.sums.right(self.rule, self.learnt)).nonzero()[:_MORE, 0]
+            wrong = (~self.answered(self.sums, self.learnt)).nonzero()[:_MORE, 0]
             if not len(wrong):
                 break
             self.ask(self.sums.of(wrong).and_then(self.sums.of(slice(_JUDGES))))
-        return self.learnt
+        return self
 
     def proposals(self) -> Iterator[Proposal]:
         """Partitions that count the cells of one state, or those of one pattern and kind in it, as another state that
@@ -206,14 +220,14 @@ class Search:
         gain[np.bincount(state)[state] == 1] = -math.inf  # as the whole state is counted
         of_state = np.full(n + 1, _NEW)
         of_state[state] = first
-        ways = [
-            (score, members is of_state, int(members[one]), int(of_state[to]))
+        ways: list[tuple[float, Proposal]] = [
+            (score, (members is of_state, int(members[one]), int(of_state[to])))
             for members, scores in ((of_state, whole), (first, gain))
             for (one, to), score in np.ndenumerate(scores)
             if score > -math.inf
         ]
-        for _, *proposal in sorted(ways, key=lambda way: -way[0]):
-            yield tuple(proposal)
+        for _, proposal in sorted(ways, key=lambda way: -way[0]):
+            yield proposal
 
     def _said(self, group: np.ndarray, state: np.ndarray, reads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """[G,n]: how often the table says what was seen if a group of types is the state of each column, not its own
@@ -262,16 +276,14 @@ class Search:
         except TooManyStates:
             return False
         self.tried += 1
-        if self.tried % _NEWS == 0:
-            self.report(f"{self.tried} partitions tried, {len(self.learnt.states)} states, {self.share:.4f} right")
         right = torch.ones_like(self.right)
         for part in (slice(_FIRST), slice(_FIRST, None)):  # most fail at the first
-            right[part] = self.judges.of(part).right(self.rule, learnt)
+            right[part] = self.answered(self.judges.of(part), learnt)
             if int(right.sum()) < least:
                 return False
         if not more:
             for sums, solved in self.solved:
-                spoilt = sums.of((solved & ~sums.right(self.rule, learnt)).nonzero()[:, 0])
+                spoilt = sums.of((solved & ~self.answered(sums, learnt)).nonzero()[:, 0])
                 if len(spoilt):
                     self.judges = spoilt.and_then(self.judges)
                     self.right = F.pad(self.right, (len(spoilt), 0), value=True)

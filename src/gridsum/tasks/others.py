@@ -17,7 +17,13 @@ class Times(Task):
 
     kind, signs, asks = "times", "*", "a number times one-digit factors"
     unwritten = -1  # a factor that is not there is not a 0
-    settings: Mapping[str, Any] = {**BLANKS_COUNT, "phases.place.steps": 3200, "rule.bits": 10}
+    settings: Mapping[str, Any] = {
+        **BLANKS_COUNT,
+        "phases.place.steps": 3200,
+        "phases.bits.steps": 4000,
+        "phases.long.steps": 2000,
+        "rule.bits": 10,
+    }
 
     @property
     def problem(self) -> str:
