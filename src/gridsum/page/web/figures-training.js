@@ -17,6 +17,7 @@
     async function load() {
       if (data) return;
       told.textContent = t("training.loading");
+      await gridsum.loadScript("learned.js");
       await gridsum.loadScript("training.js");
       data = gridsum.training;
       $("training").classList.add("open");

@@ -1,5 +1,5 @@
 "use strict";
-// The paper's networks, loaded when they are first wanted. As scripts: a page opened from a file may not fetch.
+// What is loaded when it is first wanted, such as the paper's networks. As scripts: a page opened from a file may not fetch.
 {
   const loading = new Map();
 

@@ -108,6 +108,7 @@
   async function toGif(player, tell) {
     const { film } = player, frame = frameOf(player);
     if (film.last > FILM_MOMENTS) throw new gridsum.SumError(t("share.too-long"));
+    await gridsum.loadScript("gif.js");
     const scale = Math.min(1, 720 / frame.width);
     const gif = new gridsum.Gif(Math.round(frame.width * scale), Math.round(frame.height * scale), blends());
     for (let moment = 0; moment <= film.last; moment += 1) {
