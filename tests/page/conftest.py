@@ -41,7 +41,7 @@ def node(folder: Path) -> Node:
         pytest.skip("Node is not installed here, so the page's scripts are tested in the browser alone")
 
     def run(script: str, data: Any = None, more: tuple[Path, ...] = ()) -> Any:
-        names = ("words", "words/en", "rule", "symbols", "automaton", "proof", "paper", "learned")
+        names = ("words", "words/en", "rule", "operations", "symbols", "automaton", "proof", "paper", "learned", "film")
         rules = sorted((folder / "rules").glob("*.js"))
         files = [str(path) for path in (*(folder / f"{name}.js" for name in names), *rules, *more)]
         done = subprocess.run(

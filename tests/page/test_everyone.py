@@ -33,24 +33,17 @@ def axe(pytestconfig: pytest.Config) -> str:
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     npm = shutil.which("npm")
     if not script.exists() and npm is not None:
-        subprocess.run(
-            [npm, "install", "--prefix", folder, "axe-core@4"], capture_output=True, check=False, timeout=120
-        )
+        install = [npm, "install", "--prefix", folder, "axe-core@4"]
+        subprocess.run(install, capture_output=True, check=False, timeout=120)
     if not script.exists():
         pytest.skip("axe-core could not be fetched by npm, so accessibility is not checked")
     return script.read_text()
 
 
-@pytest.mark.parametrize(
-    ("viewport", "scheme"),
-    [
-        (WIDE, "light"),
-        (NARROW, "dark"),
-        pytest.param(WIDE, "dark", marks=pytest.mark.slow),
-        pytest.param(NARROW, "light", marks=pytest.mark.slow),
-    ],
-    ids=str,
-)
+_SLOW = [pytest.param(*other, marks=pytest.mark.slow) for other in ((WIDE, "dark"), (NARROW, "light"))]
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (NARROW, "dark"), *_SLOW], ids=str)
 def test_axe_finds_nothing(browser: Browser, address: str, axe: str, viewport: ViewportSize, scheme: str):
     with visiting(browser, address, viewport, color_scheme=scheme) as visit:
         page = visit.open()
@@ -100,9 +93,8 @@ def test_the_browser_s_language_is_spoken_and_another_can_be_chosen(browser: Bro
         rest = words(language)["film.rest.other"].replace("{answer}", "10041").replace("{count}", "5")
         expect(page.locator("#hero .moment")).to_have_text(rest)
         expect(page.locator("#hero .playButton")).to_have_attribute("aria-label", words(language)["player.play"])
-        page.evaluate(
-            "document.querySelector('#model').append(new Option('a network with a long description'.repeat(3)))"
-        )
+        long = "new Option('a network with a long description'.repeat(3))"
+        page.evaluate(f"document.querySelector('#model').append({long})")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.locator("#language").select_option("en")
         expect(page.locator("h1")).to_have_text(words("en")["top.title"])
@@ -116,9 +108,7 @@ def test_on_paper_every_film_stands_at_its_end_in_dark_ink(browser: Browser, add
         assert page.evaluate("gridsum.app.hero.atEnd && !gridsum.app.hero.playing")
         assert page.evaluate("gridsum.theme().ink") == "#1c1f24"
         expect(page.locator("#hero .transport")).to_be_hidden()
-        expect(
-            page.locator("#race figure").first
-        ).to_be_hidden()  # nobody has looked at it, and it is loaded by looking
+        expect(page.locator("#race figure").first).to_be_hidden()  # it is loaded by looking at it
 
 
 def test_other_bases_are_added(browser: Browser, address: str):
@@ -129,8 +119,7 @@ def test_other_bases_are_added(browser: Browser, address: str):
         page.evaluate("gridsum.app.hero.choose(0, 8)")
         expect(page.locator("#hero-cell .cell-sum")).to_have_text("1 + 0 make 1: write 1.")
         page.get_by_role("button", name="Check all cases").click()
-        path = SHIPPED / "add-base2.rule.json"
-        looked = prove(read_rule(path)).evaluations
+        looked = prove(read_rule(SHIPPED / "add-base2.rule.json")).evaluations
         expect(page.locator("#checked")).to_have_text(f"{looked} looked up, 0 wrong. Proved ✓")
         expect(page.locator("#proof .of-rule")).to_contain_text("the rule for addition, base 2")
         expect(page.locator("#state-list button")).to_have_count(5)
@@ -139,7 +128,7 @@ def test_other_bases_are_added(browser: Browser, address: str):
         visit.open("#sum=1%2B1&task=add:base%3D2")
         expect(page.locator("#hero .moment")).to_contain_text("The top row holds the answer: 10.")
         visit.ask("12+1")
-        expect(page.get_by_role("alert")).to_have_text("“2” is not allowed. A sum holds the digits 0 to 1 and “+”.")
+        expect(page.get_by_role("alert")).to_have_text("“2” is not allowed. A problem holds the digits 0 to 1 and “+”.")
 
 
 def test_differences_are_told_as_sums_are(browser: Browser, address: str):
@@ -157,16 +146,33 @@ def test_differences_are_told_as_sums_are(browser: Browser, address: str):
         expect(page.locator("#state-list button")).to_have_count(22)
         expect(page.get_by_label("Who adds?")).to_be_hidden()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        page.get_by_label("Your subtraction").fill("7+8")  # the sign says what is meant
-        page.keyboard.press("Enter")
+        visit.ask("7+8")  # the sign says what is meant
         expect(rest).to_contain_text("The top row holds the answer: 15.")
         visit.ask("1000 − 1")
         expect(rest).to_contain_text("The top row holds the answer: 999.")
         assert page.url.endswith("#sum=1000-1&task=subtract")
-        for text, told in (
-            ("23-900", "23 − 900 is less than 0. It learned to subtract down to 0: take away less."),
-            ("9-4+1", "“+” is not allowed here: this rule takes “-” alone."),
-        ):
-            page.get_by_label("Your subtraction").fill(text)
-            page.keyboard.press("Enter")
-            expect(page.get_by_role("alert")).to_have_text(told)
+        visit.ask("23-900")
+        below = "23 − 900 is less than 0. It learned to subtract down to 0: take away less."
+        expect(page.get_by_role("alert")).to_have_text(below)
+        visit.ask("9-4+1")
+        expect(page.get_by_role("alert")).to_have_text("“+” is not allowed here: this rule takes “-” alone.")
+
+
+def test_products_and_maxima_are_told_as_sums_are(browser: Browser, address: str):
+    handed = "gridsum.app.hero.film.changes.cells.map(({ now }) => now.carry).join(' ').trim()"
+    with visiting(browser, address, NARROW) as visit:
+        page = visit.open("#sum=1202*2*2&task=times:base%3D3")
+        assert page.evaluate(handed) == "×2 ×2 ×2 ×2 ×2    ×2+1 ×2+1 ×2 ×2+1"
+        page.evaluate("gridsum.app.hero.choose(1, 5)")
+        said = "0 × 2 and the carried 1 make 1: write 1, hand ×2 to the left."
+        expect(page.locator("#hero-cell .cell-sum")).to_have_text(said)
+        expect(page.locator("#state-list button")).to_have_count(11)
+        expect(page.locator("#proof .of-rule")).to_contain_text("gridsum prove --model times-base3")
+        visit.ask("12 × 12")
+        told = "12 has several digits. Only the first number may: each factor has one digit."
+        expect(page.get_by_role("alert")).to_have_text(told)
+        page.locator("#task").select_option("max")
+        expect(page.locator("#hero .moment")).to_contain_text("The top row holds the answer: 4118.")
+        assert page.evaluate(handed) == "> > =    < = =    > > >", "from right to left"
+        page.evaluate("gridsum.app.hero.choose(1, 4)")
+        expect(page.locator("#hero-cell .cell-sum")).to_have_text("7 here, 9 below: write 9, hand < to the right.")

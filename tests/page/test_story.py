@@ -69,10 +69,9 @@ def test_it_starts_by_itself_and_tells_the_story(browser: Browser, address: str,
         page.evaluate("gridsum.app.hero.speed = 50")
         expect(sentence(page)).to_contain_text("The top row holds the answer: 10041. Nothing changes any more")
         expect(page.locator("#hero").get_by_role("button", name="Play")).to_be_visible()
-        told = page.evaluate(
-            "Array.from({length: gridsum.app.hero.film.last + 1}, (_, n) => gridsum.narrate(gridsum.app.hero.film, n))"
-        )
-    assert told[0] == "The sum, as the network gets it: one symbol after the other."
+        film = "gridsum.app.hero.film"
+        told = page.evaluate(f"Array.from({{length: {film}.last + 1}}, (_, n) => gridsum.narrate({film}, n))")
+    assert told[0] == "The problem, as the network gets it: one symbol after the other."
     assert told[1] == "It reads 5 and writes it at the right end of the top row."
     assert told[4] == "It reads + and opens a new row above."
     assert "Row 3 now holds the first number, 523." in told
@@ -84,7 +83,7 @@ def test_a_typo_is_explained_a_column_is_a_sum_and_the_address_keeps_what_is_sho
     desktop.ask("58+67")
     expect(sentence(page)).to_contain_text("The top row holds the answer: 125.")
     desktop.ask("58+6x")
-    expect(page.get_by_role("alert")).to_have_text("“x” is not allowed. A sum holds the digits 0 to 9 and “+”.")
+    expect(page.get_by_role("alert")).to_have_text("“x” is not allowed. A problem holds the digits 0 to 9 and “+”.")
     expect(sentence(page)).to_contain_text("125")
     assert "sum=58%2B67" in page.url
     desktop.ask("999+1")
@@ -150,9 +149,8 @@ def test_a_finger_chooses_a_cell_and_lights_it_up_everywhere(browser: Browser, a
         expect(page.locator("#state-list .lit")).to_have_attribute("aria-label", re.compile("^State 5: bits"))
         expect(page.get_by_label("its own symbol")).to_have_value("2")
         expect(page.locator(".becomes")).to_contain_text("It becomes 5. 2 here, 3 from below, no carry")
-        expect(page.locator("#case")).to_contain_text(
-            "2 + 3 + 0 = 5. It becomes 5, with each of 23 left neighbours. ✓ right"
-        )
+        told = "2 + 3 + 0 = 5. It becomes 5, with each of 23 left neighbours. ✓ right"
+        expect(page.locator("#case")).to_contain_text(told)
         page.evaluate("gridsum.app.hero.go(gridsum.app.hero.film.momentOf(0))")  # the card follows the film
         expect(card).to_contain_text("Its state is the start. Its line of the rule: symbol 2, left the start,")
 
@@ -266,9 +264,8 @@ def test_pictures_film_and_data_are_what_is_shown(desktop: Visit):
     assert (data["answer"], data["steps"], data["correct"]) == ("10041", STEPS, True)
     grids = list(frames_of(TABLE, tuple(EXAMPLE.split("+"))))
     for n, grid in enumerate(grids[1:], 1):
-        assert data["frames"][n]["rows"] == [
-            "".join(TABLE.text(state).replace("·", " ") if state else " " for state in row) for row in grid
-        ]
+        rows = ["".join(TABLE.text(state).replace("·", " ") if state else " " for state in row) for row in grid]
+        assert data["frames"][n]["rows"] == rows
 
 
 def test_nothing_moves_where_motion_is_not_wanted_and_the_figures_are_live(window: Visit):
@@ -282,7 +279,7 @@ def test_nothing_moves_where_motion_is_not_wanted_and_the_figures_are_live(windo
     assert page.evaluate("!gridsum.app.hero.playing && gridsum.app.hero.moment > 0")
     expect(page.locator("#actions")).to_contain_text("0 … 9")
     writing = page.locator("#writing")
-    expect(writing.locator(".moment")).to_contain_text("It reads = and skips it. The sum is written down.")
+    expect(writing.locator(".moment")).to_contain_text("It reads = and skips it. The problem is written down.")
     writing.get_by_role("button", name="One step back").click()
     expect(writing.locator(".moment")).to_have_text("It reads 1 and writes it at the right end of the top row.")
     carry = page.locator("#carry")
@@ -344,12 +341,10 @@ def test_the_paper_s_network_races_breaks_and_is_looked_into(window: Visit):
     page.get_by_role("button", name="A random sum").click()
     expect(page.locator("#race-count")).to_have_text(re.compile("^One random sum tried, .* base was right on 1.$"))
     page.get_by_role("button", name="Now 9999999 + 1").click()
-    expect(note).to_contain_text(
-        "base says 9000000. It halted after 11 steps. Had it gone on, its own cells would have had"
-    )
-    assert longer_until_right(("9999999", "1")) == page.evaluate(
-        "gridsum.app.figures.find(f => f.watchers).right.film.computation.wouldBeRight()"
-    )
+    early = "base says 9000000. It halted after 11 steps. Had it gone on, its own cells would have had"
+    expect(note).to_contain_text(early)
+    needed = "gridsum.app.figures.find(f => f.watchers).right.film.computation.wouldBeRight()"
+    assert longer_until_right(("9999999", "1")) == page.evaluate(needed)
 
 
 def longer_until_right(terms: tuple[str, ...]) -> int:
@@ -396,4 +391,4 @@ def test_large_sums_have_an_overview_and_a_window(window: Visit):
     expect(sentence(page)).to_contain_text("The top row holds the answer")
     assert page.evaluate(f"{hero}.film.computation.answer === {hero}.film.computation.exact")
     window.ask("1{700000}")
-    expect(page.get_by_role("alert")).to_contain_text("This page adds up to 600,000")
+    expect(page.get_by_role("alert")).to_contain_text("This page takes up to 600,000")

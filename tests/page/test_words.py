@@ -6,7 +6,7 @@ import pytest
 
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.store import SHIPPED
-from gridsum.page.site import LANGUAGES, WEB, words
+from gridsum.page.site import LANGUAGES, OPERATIONS, WEB, words
 
 ROOT = SHIPPED.parents[2]
 _CALL = r"""(?:\b(?:t|text)\(|data-t(?:-[a-z-]+)?=|\? |: |\[|, )["']([a-z]+\.[\w.-]+)["']"""
@@ -39,8 +39,10 @@ def test_what_is_asked_for_is_there_and_what_is_there_is_asked_for():
     asked = {key for key in re.findall(_CALL, sources) if key.partition(".")[0] in sections}
     made = tuple(re.findall(r"`([a-z]+\.[a-z-]*)\$\{", sources))  # keys that end in what is looked up
     assert asked - texts == set()
-    of_addition = {key.removesuffix("-subtract") for key in texts}  # another rule has words of its own for some
+    of_addition = {re.sub(f"-({'|'.join(OPERATIONS)})$", "", key) for key in texts}  # another rule has its own for some
     assert [key for key in of_addition if key not in asked and not key.startswith(made)] == []
+    own = {key.removesuffix("subtract") for key in texts if key.endswith("-subtract")}
+    assert {f"{key}{kind}" for key in own for kind in OPERATIONS[1:]} <= texts, "what is not so of both is said of each"
 
 
 def test_what_exact_was_given_is_told_in_the_same_words_everywhere():

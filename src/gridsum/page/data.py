@@ -12,7 +12,7 @@ import numpy as np
 from gridsum.analysis.attention import head_rules
 from gridsum.analysis.ring import digit_vectors, ring
 from gridsum.automaton.meaning import meaning_of
-from gridsum.automaton.proof import prove
+from gridsum.automaton.proof import TERM_KINDS, prove
 from gridsum.automaton.table import RuleTable
 from gridsum.evaluation.solving import solve_traced
 from gridsum.io.version import __version__
@@ -32,9 +32,11 @@ _DECIMALS = 4
 def rule_script(table: RuleTable) -> str:
     """`gridsum.tables.TASK`: a proved rule, and what its states mean."""
     meaning = meaning_of(table)
+    known = meaning.check.certificate.meaning_of
     content = {
         **table.content(),
         "meanings": [{"digit": state.digit, "carry": state.carry} for state in meaning.states],
+        "kinds": [{state: carry for state, (_, carry) in known[kind].items()} for kind in TERM_KINDS],
         "carryBits": [{"bit": bit, "on": on} for bit, on in meaning.carry_bits.items()],
     }
     return f"gridsum.tables[{json.dumps(table.task.name)}] = {_packed(content)};\n"

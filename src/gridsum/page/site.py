@@ -21,7 +21,7 @@ WEB = Path(__file__).parent / "web"
 LANGUAGES = ("en", "de", "fr", "es", "zh")
 TRAINING = "training.js"
 """How one run learned, made by benchmarks/slider.py."""
-OPERATIONS = ("add", "subtract")
+OPERATIONS = ("add", "subtract", "times", "max")
 """Those that the page has words for."""
 PARTS = {"weights": ".js", "inside": ".inside.js"}
 """What the page loads of a network, and how the files end that have it."""
@@ -48,7 +48,7 @@ def static_files(models: Sequence[Model], api: bool = False) -> dict[str, bytes]
     web = [path for path in WEB.iterdir() if path.is_file() and (api or not path.name.startswith("docs."))]
     files = {path.name: path.read_bytes() for path in sorted([*web, SHIPPED / TRAINING])}
     told = json.loads(files[TRAINING].partition(b" = ")[2].rstrip(b";\n"))
-    rules = {name: table for name, table in shipped_rules().items() if table.task.kind in OPERATIONS}
+    rules = {name: table for kind in OPERATIONS for name, table in shipped_rules().items() if table.task.kind == kind}
     facts = facts_of(rules[DEFAULT_MODEL]) | {"training_base": told["shape"]["base"], "training_device": told["device"]}
     page = filled(files["index.html"].decode(), words("en"), facts)
     about = {
@@ -58,9 +58,7 @@ def static_files(models: Sequence[Model], api: bool = False) -> dict[str, bytes]
             task.name: {"model": name, "kind": task.kind, "base": task.alphabet.base, "sign": task.alphabet.signs}
             for name, task in ((name, table.task) for name, table in rules.items())
         },
-        "models": [
-            {"name": model.name, "file": file_of(model.name), "variant": model.config.variant} for model in models
-        ],
+        "models": [{"name": model.name, "file": file_of(model.name)} for model in models],
         "scores": {name: _scores(name) for name in (DEFAULT_MODEL, *(model.name for model in models))},
         "api": api,
     }

@@ -17,21 +17,32 @@
       this.side = this.outside + 1;
       // What a cell can hold: a digit, the sign, nothing. One number more stands where there is no cell.
       [this.signCell, this.empty, this.noCell] = [data.base, data.base + 1, data.base + 2];
+      this.operation = gridsum.operations[data.sign];
+      // What each state hands on; "?" where that hangs on where the cell stands.
+      this.hands = data.meanings.map(({ carry }, state) => (carry !== null ? this.name(carry) : this.#means(state) ? "?" : ""));
+    }
+
+    // Whether a state means something in some kind of cell.
+    #means(state) {
+      return this.kinds.some((kind) => state in kind);
+    }
+
+    name(carry) {
+      return this.operation.name(carry, this.base);
     }
 
     after(x, left, right, below) {
       return this.steps[((x * this.side + left) * this.side + right) * this.side + below];
     }
 
-    // What a cell shows: a digit, or "" where it is blank. The start says nothing, nor do states of empty rows alone.
+    // What a cell shows: a digit, or "" where it is blank. States that mean nothing, and those of empty rows alone, do not.
     text(state) {
-      return state === 0 || this.meanings[state].digit === null ? "" : this.letters[state];
+      return this.meanings[state].digit !== null || this.#means(state) ? this.letters[state] : "";
     }
 
     // What is said of it: in words of its own where it does not add.
     t(key, values) {
-      const own = `${key}-${this.kind}`;
-      return gridsum.t(gridsum.hasText(own) ? own : key, values);
+      return gridsum.t(key, values, this.kind);
     }
 
     // Terms as a person writes them.
@@ -40,7 +51,7 @@
     }
   }
 
-  const shown = (sign) => (sign === "-" ? "−" : sign);
+  const shown = (sign) => ({ "-": "−", "*": "×" })[sign] ?? sign;
 
   const made = new Map();
 
@@ -57,7 +68,7 @@
   async function makeRule(data) {
     const steps = await inflate(data.steps);
     const letters = data.outputs.map((symbol) => (symbol >= 1 && symbol <= data.base ? gridsum.DIGITS[symbol - 1] : ""));
-    return new Rule({ ...data, steps, letters, carries: data.meanings.map(({ carry }) => carry ?? 0) });
+    return new Rule({ ...data, steps, letters });
   }
 
   async function inflate(text) {
@@ -67,11 +78,11 @@
 
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
-  function sizeOf(terms, base = 10, sign = "+") {
-    const digits = gridsum.longestOf(terms), result = sign === "+" ? gridsum.columnsNeeded(terms.length, digits, base) : digits;
+  function sizeOf(terms, { base = 10, sign = "+", task = "add" }) {
+    const digits = gridsum.longestOf(terms), result = gridsum.operations[sign].columns(terms.length, digits, base);
     const height = terms.length + 1, width = Math.max(result, digits + 1) + 1;
     if (height * width > MOST_CELLS || height * height * width > MOST_WORK) {
-      throw new gridsum.SumError(gridsum.t("mistake.large", { rows: height, columns: width }));
+      throw new gridsum.SumError(gridsum.t("mistake.large", { rows: height, columns: width, task }));
     }
     return { height, width };
   }
@@ -224,7 +235,7 @@
     // `blamed` marks the cells [height · width] that were damaged where it starts from other states.
     constructor(rule, terms, start = null, blamed = null) {
       Object.assign(this, { rule, terms, blamed, disturbed: start !== null });
-      this.size = sizeOf(terms, rule.base, rule.sign);
+      this.size = sizeOf(terms, rule);
       this.symbols = place(rule, terms, this.size);
       this.run = new Run(rule, this.symbols, this.size);
       if (start) this.run.restore(start, 0);
@@ -277,7 +288,7 @@
         this.settled.set(this.run.settled.subarray(start, start + width), row * width);
       }
       this.answer = this.read(this.final);
-      this.exact = gridsum.exactResult(this.terms, this.rule.base, this.rule.sign);
+      this.exact = this.rule.operation.result(this.terms, this.rule.base);
     }
 
     // The state of every cell after n steps.
@@ -295,6 +306,15 @@
       while (run.steps < wanted && run.step());
       this.shown = { step: wanted, states: run.grid() };
       return this.shown.states;
+    }
+
+    // What a cell hands on, by Python's numbers: it may hang on what the cell holds, and on whether a number is below it.
+    carryAt(states, index) {
+      const { rule, symbols, size: { height, width } } = this, { carry } = rule.meanings[states[index]], ground = (height - 1) * width;
+      if (rule.operation.rightward && (index + 1) % width === 0) return 0; // there is nobody on its right
+      if (carry !== null || index >= ground) return carry ?? 0;
+      const low = index + width >= ground || !rule.text(states[index + width]), holds = Math.max(0, symbols[index] - rule.base + 1);
+      return rule.kinds[3 * low + holds][states[index]] ?? 0;
     }
 
     read(states) {

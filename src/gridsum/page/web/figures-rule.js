@@ -108,7 +108,7 @@
     for (let n = 1; n < steps; n += 1) {
       const states = computation.at(n);
       for (let column = 0; column < width; column += 1) {
-        if (rule.carries[states[column]] && !rule.carries[final[column]]) found.add(column);
+        if (rule.hands[states[column]] && !rule.hands[final[column]]) found.add(column);
       }
     }
     return found.size;
@@ -122,7 +122,7 @@
       const states = computation.at(n);
       if (n === now) pen.rect(left - 3, n * cell, width * cell + 6, cell, { fill: line });
       for (let column = 0; column < width; column += 1) {
-        const state = states[column], letter = rule.text(state), carry = state && rule.carries[state] === 1, stays = settled[column] <= n;
+        const state = states[column], letter = rule.text(state), carry = rule.hands[state], stays = settled[column] <= n;
         const x = left + column * cell, y = n * cell;
         if (carry) pen.rect(x + 1, y + 1, cell - 2, cell - 2, { fill: stays ? accent : accentSoft, stroke: accent, radius: 2 });
         if (!letter) continue;
@@ -160,13 +160,13 @@
       buttons.set(state, made);
       return made;
     };
-    const of = (digit, carry) => rule.meanings.findIndex((one, state) => state && one.digit === digit && one.carry === carry);
-    const blanks = (carry) => rule.meanings.map((_, state) => state).filter((state) => state && rule.meanings[state].digit === null && rule.carries[state] === carry);
-    const line = (name, carry) => [html("span", { class: "axis" }, name), ...Array.from({ length: rule.base }, (_, digit) => button(of(digit, carry), gridsum.DIGITS[digit])),
-      ...blanks(carry).slice(0, 1).map((state) => button(state, "␣"))];
+    const known = inOrder(rule).filter((state) => rule.text(state) || rule.meanings[state].carry !== null);
+    const of = (letter, carry) => known.filter((state) => rule.text(state) === letter && rule.hands[state] === carry);
+    const line = (carry) => [html("span", { class: "axis" }, rule.t(carry ? "states.carry" : "states.no-carry", { carry })),
+      ...[...gridsum.DIGITS.slice(0, rule.base), ""].map((letter) => html("div", {}, ...of(letter, carry).map((state) => button(state, letter || "␣"))))];
     $("state-list").style.setProperty("--columns", rule.base + 1);
-    $("state-list").replaceChildren(html("div", { class: "states" }, ...line(rule.t("states.no-carry"), 0), ...line(rule.t("states.carry"), 1)));
-    $("state-caption").textContent = carryBits.size ? t(rule.carryBits[0].on ? "states.bit-on" : "states.bit-off") : rule.t("states.bits");
+    $("state-list").replaceChildren(html("div", { class: "states" }, ...[...new Set(known.map((state) => rule.hands[state]))].flatMap(line)));
+    $("state-caption").textContent = carryBits.size ? t(rule.carryBits[0].on ? "states.bit-on" : "states.bit-off") : rule.t("states.bits", { bits: rule.bits });
     return {
       cell(seen) {
         for (const [state, made] of buttons) made.classList.toggle("lit", seen?.own === state);
@@ -177,8 +177,7 @@
   // ---- one cell ---------------------------------------------------------------------------------------------
 
   function oneCell({ rule }) {
-    const states = rule.states.map((_, state) => state).sort((a, b) => order(rule, a) - order(rule, b));
-    const names = [...states, rule.outside].map((state) => [state, describe(rule, state, true)]);
+    const names = [...inOrder(rule), rule.outside].map((state) => [state, describe(rule, state, true)]);
     const symbols = Array.from({ length: rule.empty + 1 }, (_, symbol) => [symbol, gridsum.symbolName(rule, symbol)]);
     const choices = {}, becomes = html("p", { class: "becomes", role: "status" });
     const choice = (name, entries, value) => {
@@ -186,19 +185,20 @@
       choices[name] = select;
       return html("label", { class: name }, t(`rule.${name}`), select);
     };
-    const state = (digit, carry) => rule.meanings.findIndex((one, index) => index && one.digit === digit && one.carry === carry);
+    const ones = inOrder(rule).filter((state) => rule.text(state) === "1");
 
     function tell() {
       const [x, left, right, below] = ["own", "left", "right", "below"].map((name) => Number(choices[name].value));
-      const carry = right === rule.outside ? 0 : rule.carries[right];
-      const { own, below: digit, sum } = gridsum.columnOf(rule, x < rule.base ? x : 0, gridsum.DIGITS.indexOf(rule.letters[below] || "0"), carry);
-      becomes.replaceChildren(`${t("rule.becomes")} `, html("b", {}, describe(rule, rule.after(x, left, right, below))),
-        `. ${rule.t(carry ? "rule.carried" : "rule.plain", { own, digit, sum })}`);
+      const from = rule.operation.rightward ? left : right, carry = from === rule.outside ? 0 : rule.meanings[from].carry ?? 0;
+      const added = rule.hands[from] === "?" ? null : gridsum.columnOf(rule, x, below === rule.outside ? "" : rule.text(below), carry);
+      becomes.replaceChildren(`${t("rule.becomes")} `, html("b", {}, describe(rule, rule.after(x, left, right, below))), ". ",
+        added?.says || !added ? gridsum.sentenceOf(rule, added) : rule.t(added.carry ? "rule.carried" : "rule.plain", { ...added, digit: added.below }));
     }
 
     $("one-cell").replaceChildren(html("div", { class: "one-cell" },
-      choice("left", names, state(1, 0)), choice("own", symbols, 1),
-      choice("right", names, state(1, 1)), choice("below", names, state(1, 0))), becomes);
+      choice("left", names, ones[0]), choice("own", symbols, rule.operation.wide ? rule.empty : 1),
+      choice("right", names, ones[1]), choice("below", names, ones[0])), becomes);
+    document.querySelector("#rule figcaption").textContent = rule.t("rule.caption");
     tell();
     return {
       cell(seen) {
@@ -210,10 +210,11 @@
     };
   }
 
-  const order = (rule, state) => {
-    const { digit, carry } = rule.meanings[state];
-    return state === 0 ? 199 : digit === null ? 99 : rule.base * carry + digit;
-  };
+  // All states by what they hand on, then by their digits; the blank ones last, and the start after them.
+  function inOrder(rule) {
+    const order = rule.states.map((_, state) => (rule.text(state) ? rule.base * (rule.meanings[state].carry ?? 99) + gridsum.DIGITS.indexOf(rule.text(state)) : state ? 9998 : 9999));
+    return rule.states.map((_, state) => state).sort((a, b) => order[a] - order[b]);
+  }
 
   // ---- why it stops -----------------------------------------------------------------------------------------
 

@@ -6,13 +6,13 @@
 
   const BLANK = 0, CHANGING = 1, SETTLED = 2, CARRY = 3; // kinds of cells, the more telling the higher
 
-  // The step from which on each cell stays, and all to its right and below do: then it is right for a reason.
-  function certainOf({ settled, size: { height, width } }) {
-    const certain = settled.slice();
+  // The step from which on each cell stays, and all below do, and those that news comes from: then it is right for a reason.
+  function certainOf({ settled, rule, size: { height, width } }) {
+    const certain = settled.slice(), way = rule.operation.rightward ? 1 : -1;
     for (let row = height - 1; row >= 0; row -= 1) {
-      for (let column = width - 1; column >= 0; column -= 1) {
-        const index = row * width + column;
-        if (column + 1 < width) certain[index] = Math.max(certain[index], certain[index + 1]);
+      for (let count = 0; count < width; count += 1) {
+        const index = row * width + (way > 0 ? count : width - 1 - count);
+        if (count) certain[index] = Math.max(certain[index], certain[index - way]);
         if (row + 1 < height) certain[index] = Math.max(certain[index], certain[index + width]);
       }
     }
@@ -25,8 +25,8 @@
       Object.assign(this, { computation, size: computation.size, steps: computation.steps, symbols: computation.symbols });
       this.rule = computation.rule;
       this.certain = certainOf(computation);
-      const { states, carries } = computation.rule;
-      this.shows = states.map((_, state) => (computation.rule.text(state) === "" ? BLANK : carries[state] ? CARRY : SETTLED));
+      const { states, hands } = computation.rule;
+      this.shows = states.map((_, state) => (computation.rule.text(state) === "" ? BLANK : hands[state] ? CARRY : SETTLED));
     }
 
     // What a cell looks like from afar.
@@ -35,12 +35,11 @@
       return shows !== BLANK && this.certain[index] > n ? CHANGING : shows;
     }
 
-    // After n steps: the letter, whether a carry goes to the left, whether it will stay and looks firm, and whether it
-    // suffers from damage.
+    // After n steps: the letter, what is handed on, whether it will stay and looks firm, and whether it suffers from damage.
     cell(states, index, n) {
       const { rule, blamed, final } = this.computation, state = states[index];
       const stays = this.certain[index] <= n, hurt = blamed !== null && blamed[index] === 1 && state !== final[index];
-      return { text: rule.text(state), carry: rule.carries[state] === 1 && state !== 0, stays, firm: stays, wrong: false, hurt };
+      return { text: rule.text(state), carry: rule.name(this.computation.carryAt(states, index)), stays, firm: stays, wrong: false, hurt };
     }
 
     at(n) {
@@ -71,7 +70,7 @@
       const last = n >= this.steps && index < width;
       const wrong = last && text !== this.wanted[index].trim();
       // The blank start of a wrong answer has to show where a digit is missing.
-      return { text: wrong && !text ? "×" : text, carry: false, stays: last, firm: confidence[index] > FIRM, wrong, hurt: false };
+      return { text: wrong && !text ? "×" : text, carry: "", stays: last, firm: confidence[index] > FIRM, wrong, hurt: false };
     }
   }
 
@@ -175,44 +174,45 @@
     const { computation } = film, rows = rowsOf(computation), { terms } = computation;
     const done = rows.findIndex((last, row) => last === step && row < terms.length);
     if (done >= 0 && rows.slice(done).every((last) => last <= step)) return ofRow(computation, done, step);
-    return newest(film, step) ?? t(step === 1 ? "film.guess" : "film.news");
+    return newest(film, step) ?? computation.rule.t(step === 1 ? "film.guess" : "film.news");
   }
 
   function ofRow(computation, row, step) {
     const { terms, rule } = computation, sum = computation.readRow(step, row), shown = terms.length - row;
     const values = { row: row + 1, sum: shorten(sum), count: shown };
     if (shown === 1) return t("film.row-first", values);
-    return shown <= 3 && sum.length <= 10 ? t("film.row-terms", { ...values, terms: rule.joined(terms.slice(0, shown)) }) : rule.t("film.row-many", values);
+    return shown <= 3 && sum.length <= 10 ? rule.t("film.row-terms", { ...values, terms: rule.joined(terms.slice(0, shown)) }) : rule.t("film.row-many", values);
   }
 
-  // What a cell works out, from its own digit, the digit below and what is carried from the right. What is borrowed stands
-  // before the digit below.
-  function columnOf({ base, sign }, own, below, carry) {
-    const value = sign === "+" ? own + below + carry : below - own - carry, hands = value < 0 || value >= base;
-    const text = (number) => number.toString(base), left = value < 0 ? value + base : value;
-    return { carry, hands, own: text(own), below: text(value < 0 ? below + base : below), write: text(left % base), sum: text(left) };
+  // What a column does, in letters; `letter` is what is below.
+  function columnOf(rule, symbol, letter, carry, last = false) {
+    const { operation, base } = rule, text = (number) => number?.toString(base) ?? t("film.nothing");
+    const found = operation.column(base, symbol < base ? symbol : null, letter ? gridsum.DIGITS.indexOf(letter) : null, carry);
+    if (!found) return null;
+    const hands = last && operation.rightward ? "" : rule.name(found.hands), write = text(last ? found.write ?? 0 : found.write);
+    return { ...found, own: text(found.own), below: text(found.below), carry: found.carry && text(found.carry), sum: text(found.sum), write, hands };
   }
 
-  // The same of a cell of a grid.
-  function additionOf({ symbols, rule, size: { height, width } }, states, index) {
-    const row = Math.floor(index / width), own = symbols[index] < rule.base ? symbols[index] : 0;
-    const below = row + 1 < height ? gridsum.DIGITS.indexOf(rule.letters[states[index + width]] || "0") : 0;
-    const carry = index % width + 1 < width ? rule.carries[states[index + 1]] : 0;
-    return columnOf(rule, own, below, carry);
+  // What that of a cell of a grid does.
+  function columnAt(computation, states, index) {
+    const { symbols, rule, size: { height, width } } = computation, last = (index + 1) % width === 0, { rightward } = rule.operation;
+    const letter = index + width < height * width ? rule.text(states[index + width]) : "";
+    const carry = (rightward ? index % width === 0 : last) ? 0 : computation.carryAt(states, index + (rightward ? -1 : 1));
+    return columnOf(rule, symbols[index], letter, carry, last);
   }
 
   // A column in which something has just been settled, as a person would work it out; best one with a carry.
   function newest({ computation, scene: { certain } }, step) {
     const { symbols, rule, size: { height, width } } = computation, states = computation.at(step);
     let plain = null;
-    for (let row = height - 2; row >= 0; row -= 1) {
+    for (let row = height - 3; row >= 0; row -= 1) { // over the first number
       for (let column = 0; column < width; column += 1) {
         const index = row * width + column;
-        if (certain[index] !== step || symbols[index] === rule.empty || !rule.text(states[index])) continue;
-        const added = additionOf(computation, states, index);
-        if (added.own === "0" && added.below === "0") continue;
+        if (certain[index] !== step || (symbols[index] === rule.empty && !rule.operation.wide) || !rule.text(states[index])) continue;
+        const added = columnAt(computation, states, index);
+        if (!added || added.says || (added.own === "0" && added.below === "0")) continue;
         if (added.carry) return ofColumn(rule, row, added);
-        if (row < height - 2) plain ??= ofColumn(rule, row, added);
+        plain ??= ofColumn(rule, row, added);
       }
     }
     return plain;
@@ -222,7 +222,8 @@
 
   // In words: 7 + 5 and a carry make 13: write 3, carry 1.
   function sentenceOf(rule, added) {
-    return `${rule.t(added.carry ? "film.adds-carry" : "film.adds", added)} ${rule.t(added.hands ? "film.writes-carries" : "film.writes-only", added)}`;
+    if (!added) return "";
+    return added.says ? t(added.says, added) : `${rule.t(added.carry ? "film.adds-carry" : "film.adds", added)} ${rule.t(added.hands ? "film.writes-carries" : "film.writes-only", added)}`;
   }
 
   function ofNetwork(computation, step) {
@@ -236,5 +237,5 @@
     return `${reads} ${chance < 0.005 ? t("film.goes-on") : t("film.may-stop", { share: Math.round(100 * chance) })}`;
   }
 
-  Object.assign(gridsum, { Film, narrate, rowsOf, columnOf, additionOf, sentenceOf });
+  Object.assign(gridsum, { Film, narrate, rowsOf, columnOf, columnAt, sentenceOf });
 }

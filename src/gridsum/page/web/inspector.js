@@ -4,12 +4,11 @@
 {
   const { html, t } = gridsum;
 
-  function describe(rule, state, short = false) {
+  function describe(rule, state, short = false, carry = rule.hands[state]) {
     if (state === rule.outside) return t("state.border");
-    if (state === 0) return t("state.start");
-    const { digit, carry } = rule.meanings[state];
-    if (digit === null) return t(carry ? "state.blank-carry" : "state.blank");
-    return carry ? rule.t(short ? "state.carry-short" : "state.carry", { digit: gridsum.DIGITS[digit] }) : gridsum.DIGITS[digit];
+    const digit = rule.text(state);
+    if (!digit) return t(state === 0 ? "state.start" : carry ? "state.blank-carry" : "state.blank");
+    return carry ? rule.t(short ? "state.carry-short" : "state.carry", { digit, carry }) : digit;
   }
 
   const symbolName = (rule, symbol) => (symbol === rule.empty ? t("state.nothing") : symbol === rule.signCell ? gridsum.shown(rule.sign) : gridsum.DIGITS[symbol]);
@@ -65,8 +64,8 @@
       const { rule, size: { width, height } } = computation, { chosen } = this.player, states = computation.at(step);
       const seen = contextOf(computation, states, chosen), { x, left, right, below, own } = seen, index = chosen.row * width + chosen.column;
       const ground = chosen.row === height - 1, name = (state) => describe(rule, state);
-      this.sum.textContent = ground ? t("cell.ground") : gridsum.sentenceOf(rule, gridsum.additionOf(computation, states, index));
-      this.line.textContent = `${t("cell.state", { state: name(own) })} ${t("cell.line", {
+      this.sum.textContent = ground ? t("cell.ground") : gridsum.sentenceOf(rule, gridsum.columnAt(computation, states, index));
+      this.line.textContent = `${t("cell.state", { state: describe(rule, own, false, rule.name(computation.carryAt(states, index))) })} ${t("cell.line", {
         symbol: symbolName(rule, x), left: name(left), right: name(right), below: name(below), after: name(rule.after(x, left, right, below)),
       })}`;
       this.#drawBits(rule, own, (bit) => this.player.damageAndHeal([index], [flipped(rule, own, bit)]));

@@ -75,7 +75,7 @@
   // A sum worked out by such a network until nothing changes, or until it has had time enough.
   class LearnedComputation {
     constructor(network, terms) {
-      Object.assign(this, { network, terms, size: gridsum.sizeOf(terms, network.base), exact: gridsum.exactSum(terms, network.base), halting: [], steps: 0 });
+      Object.assign(this, { network, terms, size: gridsum.sizeOf(terms, network), exact: gridsum.exactSum(terms, network.base), halting: [], steps: 0 });
       const { height, width } = this.size, { outside } = network, limit = 2 * (height + width);
       if (height * width > MOST_CELLS) throw new gridsum.SumError(gridsum.t("training.large"));
       const symbols = gridsum.place({ actions: network.actions }, terms, this.size);

@@ -4,10 +4,10 @@ gridsum.spoken.then(async (language) => {
   gridsum.speak(language);
   const { html, still, t } = gridsum;
   const $ = (id) => document.getElementById(id);
-  const EXAMPLES = { "+": "523+102+9416", "-": "900-1-23" };
   const PATIENCE_MS = 250;
   const { rules } = gridsum.data;
-  const state = { sum: EXAMPLES["+"], model: "exact", task: "add", damage: "", view: "" };
+  const example = gridsum.exampleOf(rules.add);
+  const state = { sum: example, model: "exact", task: "add", damage: "", view: "" };
   let working = 0; // the number of the newest computation; older ones give up
   let figures = [], owner = null; // the card whose cell is lit everywhere
   const adding = await gridsum.ruleOf("add");
@@ -77,7 +77,8 @@ gridsum.spoken.then(async (language) => {
       $("scores").textContent = task === "add" && gridsum.data.scores[model] ? t("model.scores", { model, ...gridsum.data.scores[model] }) : "";
       $("task").value = task;
       follow(computation.rule ?? adding);
-      for (const [element, key] of [["label[for=sum]", "top.sum"], ["#ask button", "top.add"]]) document.querySelector(element).textContent = rule.t(key);
+      for (const [element, key] of [["label[for=sum]", "top.sum"], ["#ask button", "top.add"], ["#hint", "top.hint"]]) document.querySelector(element).innerHTML = rule.t(key, rule);
+      $("sum").placeholder = gridsum.exampleOf(rules[task]);
       hero.show(computation, play ? null : computation.steps);
       figures.forEach((figure) => figure.sum?.(computation));
       if (remember) gridsum.remember(state);
@@ -129,16 +130,16 @@ gridsum.spoken.then(async (language) => {
       event.preventDefault();
       show($("sum").value).then(() => { if ($("message").hidden) lookAtGrid(); });
     });
-    // A line of text has no room for lines: numbers pasted under each other get a + between them.
+    // A line of text has no room for lines: numbers pasted under each other get a sign between them.
     $("sum").addEventListener("paste", (event) => {
       const text = event.clipboardData.getData("text");
       if (!/[\n\r]/.test(text.trim())) return;
       event.preventDefault();
       const { value, selectionStart, selectionEnd } = $("sum");
-      $("sum").value = value.slice(0, selectionStart) + gridsum.inALine(text) + value.slice(selectionEnd);
+      $("sum").value = value.slice(0, selectionStart) + gridsum.inALine(text, gridsum.signIn(text) || rules[state.task].sign) + value.slice(selectionEnd);
     });
     for (const button of document.querySelectorAll("#examples [data-sum], #examples [data-make]")) {
-      button.addEventListener("click", () => show(button.dataset.sum ?? thousand(), { task: "add" }).then(lookAtGrid));
+      button.addEventListener("click", () => show(button.dataset.sum ?? thousand(), { task: button.dataset.task ?? "add" }).then(lookAtGrid));
     }
     $("break").addEventListener("click", () => hero.scramble());
     $("model").append(...[{ name: "exact" }, ...gridsum.data.models].map(({ name }) => html("option", { value: name }, gridsum.hasText(`model.${name}`) ? t(`model.${name}`) : name)));
@@ -147,15 +148,13 @@ gridsum.spoken.then(async (language) => {
     // The same numbers, written in the other base; of another operation, an example.
     $("task").addEventListener("change", () => {
       const task = $("task").value, { base, sign } = rules[task], before = rules[state.task];
-      const [terms, from] = sign === before.sign ? [gridsum.parse(state.sum, before), before.base] : [EXAMPLES[sign].split(sign), 10];
-      show(terms.map((term) => inBase(term, from, base)).join(sign), { task, model: "exact" });
+      const same = () => gridsum.parse(state.sum, before).map((term) => gridsum.inBase(term, before.base, base)).join(sign);
+      show(sign === before.sign ? same() : gridsum.exampleOf(rules[task]), { task, model: "exact" });
     });
     $("language").append(...Object.entries(gridsum.LANGUAGES).map(([name, title]) => html("option", { value: name, selected: name === language, lang: name }, title)));
     $("language").addEventListener("change", () => gridsum.chooseLanguage($("language").value));
     window.addEventListener("popstate", () => openAddress());
   }
-
-  const inBase = (term, from, to) => [...term].reduce((sum, digit) => sum * BigInt(from) + BigInt(parseInt(digit, from)), 0n).toString(to);
 
   // What the address says; a link to a section says nothing of the sum, which then stays.
   function openAddress(first = false) {
@@ -166,7 +165,7 @@ gridsum.spoken.then(async (language) => {
     }
     if (wanted.sum === null && !first) return gridsum.refresh(state);
     const known = wanted.model === "exact" || gridsum.data.models.some(({ name }) => name === wanted.model);
-    return show(wanted.sum ?? EXAMPLES["+"], {
+    return show(wanted.sum ?? example, {
       model: known ? wanted.model : "exact", task: wanted.task in rules ? wanted.task : "add", damage: wanted.damage,
       play: !still() && !section, remember: false,
     }).then(() => (hero.film ? null : instead()));
@@ -175,7 +174,7 @@ gridsum.spoken.then(async (language) => {
   // An address that cannot be shown is explained, and another sum stands there.
   async function instead() {
     const why = $("message").textContent;
-    await show(EXAMPLES["+"], { model: "exact", task: "add", remember: false });
+    await show(example, { model: "exact", task: "add", remember: false });
     complain(why);
   }
 

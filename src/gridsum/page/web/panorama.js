@@ -76,14 +76,15 @@
     draw(pen, moment) {
       const { film, place } = this, step = Math.max(0, film.stepAt(moment)), state = film.scene.at(step);
       this.#drawOverview(pen, state, step);
-      const { width } = film.scene.size, first = { row: Math.round(this.corner.row), column: Math.round(this.corner.column) };
+      const { rightward } = gridsum.operations[film.scene.rule.sign], { width } = film.scene.size, first = { row: Math.round(this.corner.row), column: Math.round(this.corner.column) };
       for (let row = 0; row < place.rows; row += 1) {
-        for (let column = 0; column < place.columns; column += 1) {
+        for (let count = 0; count < place.columns; count += 1) {
+          const column = rightward ? place.columns - 1 - count : count;
           const index = (first.row + row) * width + first.column + column;
           const cell = film.scene.cell(state, index, step);
           gridsum.drawCell(pen, place, {
             row, column, t: 1, top: first.row + row === 0, symbol: gridsum.symbolOf(film.scene, index), begun: step > 0 || film.computation.disturbed ? 1 : 0,
-            old: cell, now: cell,
+            old: cell, now: cell, rightward,
           });
         }
       }

@@ -15,14 +15,6 @@
       this.#paint(fill, stroke, thick);
     }
 
-    circle(x, y, radius, { fill, stroke, alpha = 1, thick = 1 } = {}) {
-      const { context } = this;
-      context.globalAlpha = alpha;
-      context.beginPath();
-      context.arc(x, y, radius, 0, 2 * Math.PI);
-      this.#paint(fill, stroke, thick);
-    }
-
     line(points, { stroke, alpha = 1, thick = 1 } = {}) {
       const { context } = this;
       context.globalAlpha = alpha;
@@ -98,10 +90,6 @@
 
     rect(x, y, width, height, { fill, stroke, radius = 0, alpha = 1, thick = 1 } = {}) {
       this.#add("rect", { x, y, width, height, rx: radius, opacity: alpha, ...paint(fill, stroke, thick) });
-    }
-
-    circle(cx, cy, r, { fill, stroke, alpha = 1, thick = 1 } = {}) {
-      this.#add("circle", { cx, cy, r, opacity: alpha, ...paint(fill, stroke, thick) });
     }
 
     line(points, { stroke, alpha = 1, thick = 1 } = {}) {

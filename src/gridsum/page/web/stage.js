@@ -92,17 +92,20 @@
     if (place.labels && film.computation.rule) drawLabels(pen, film, place, to);
   }
 
-  // Every cell before and after a step. A cell moves if it looks otherwise then, or if its carry lies on one that moves.
+  // Every cell before and after a step, those later whose carries lie on others. A cell moves if it looks otherwise then,
+  // or if its carry lies on one that moves.
   function changesOf(film, from, to) {
     if (film.changes?.from === from && film.changes.to === to) return film.changes.cells;
     const { scene } = film, { width, height } = scene.size, before = scene.at(from), after = scene.at(to);
     const differs = (old, now) => Object.keys(now).some((key) => old[key] !== now[key]);
+    const { rightward } = gridsum.operations[scene.rule.sign];
     let beside = false;
-    const cells = Array.from({ length: width * height }, (_, index) => {
-      const row = Math.floor(index / width), column = index % width, old = scene.cell(before, index, from), now = scene.cell(after, index, to);
-      const moves = differs(old, now) || (beside && column > 0 && now.carry);
+    const cells = Array.from({ length: width * height }, (_, count) => {
+      const row = Math.floor(count / width), column = rightward ? width - 1 - count % width : count % width, index = row * width + column;
+      const old = scene.cell(before, index, from), now = scene.cell(after, index, to);
+      const moves = differs(old, now) || (beside && count % width > 0 && now.carry !== "");
       beside = moves;
-      return { row, column, top: row === 0, symbol: symbolOf(scene, index), old, now, moves };
+      return { row, column, top: row === 0, symbol: symbolOf(scene, index), old, now, moves, rightward };
     });
     film.changes = { from, to, cells };
     return cells;
@@ -110,7 +113,7 @@
 
   // From `old` to `now`; `top`: whether its row is that of the answer; `begun`: how far its symbol has gone from the
   // middle of the cell into the corner.
-  function drawCell(pen, place, { row, column, top, symbol, old, now, begun, t }) {
+  function drawCell(pen, place, { row, column, top, symbol, old, now, begun, t, rightward }) {
     const { cell } = place, colours = theme();
     const answer = top && now.stays && now.text !== "" && begun > 0;
     const lit = answer ? (old.stays && old.text === now.text ? 1 : t) : 0;
@@ -123,7 +126,7 @@
     const [x, y] = corner(place, row, column);
     if (symbol) drawSymbol(pen, x, y, cell, symbol, begun, lit);
     if (begun > 0) drawReading(pen, x, y, cell, old, now, lit, begun, t);
-    if (now.carry && begun === 1) drawCarry(pen, x, y, cell, old.carry ? 1 : t, now.stays);
+    if (now.carry && begun === 1) drawCarry(pen, x, y, cell, old.carry ? 1 : t, now, rightward);
   }
 
   const symbolOf = ({ symbols, rule }, index) => (symbols[index] === rule.signCell ? gridsum.shown(rule.sign) : symbols[index] < rule.base ? gridsum.DIGITS[symbols[index]] : "");
@@ -155,13 +158,17 @@
     }
   }
 
-  // A carry is handed to the cell on the left: a dot on the edge between them.
-  function drawCarry(pen, x, y, cell, t, stays) {
-    const { accent, paper, digits, accentInk } = theme(), radius = Math.max(2.2, cell * 0.115);
-    const at = [mix(x + cell * 0.3, x, t), y + cell * 0.5];
-    pen.circle(...at, radius + Math.min(2, cell * 0.04), { fill: paper, alpha: t });
-    pen.circle(...at, radius, { fill: accent, alpha: stays ? t : 0.35 * t });
-    if (radius > 7 && stays) pen.text(...at, "1", { size: radius * 1.5, fill: accentInk, font: digits, weight: 600, alpha: t });
+  // What is handed to the cell beside it: a dot on the edge between them, as wide as its name where there is room for that.
+  function drawCarry(pen, x, y, cell, t, { carry, stays }, rightward) {
+    const { accent, paper, digits, accentInk } = theme(), named = stays && cell > 40, radius = Math.max(named ? 7 : 2.2, cell * 0.115);
+    const middle = mix(x + cell * (rightward ? 0.7 : 0.3), x + (rightward ? cell : 0), t), line = y + cell * 0.5;
+    const dot = (high, options) => {
+      const half = high + (named ? 0.42 * radius * (carry.length - 1) : 0);
+      pen.rect(middle - half, line - high, 2 * half, 2 * high, { radius: high, ...options });
+    };
+    dot(radius + Math.min(2, cell * 0.04), { fill: paper, alpha: t });
+    dot(radius, { fill: accent, alpha: stays ? t : 0.35 * t });
+    if (named) pen.text(middle, line, carry, { size: radius * (carry.length > 1 ? 1.25 : 1.5), fill: accentInk, font: digits, weight: 600, alpha: t });
   }
 
   // Beside each row that is done: what it holds.

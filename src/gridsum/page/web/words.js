@@ -7,10 +7,11 @@ globalThis.gridsum ??= { models: {}, tables: {} };
   let language = "en", plurals = new Intl.PluralRules("en");
   gridsum.words = {}; // by language, filled by words/LANGUAGE.js
 
-  // The text of a key, with values put in; where texts differ by number, `count` decides which it is.
-  function t(key, values = {}) {
+  // The text of a key, with values put in; where texts differ by number, `count` decides which it is. An operation may have
+  // words of its own.
+  function t(key, values = {}, kind) {
     const all = gridsum.words[language], number = values.count;
-    const text = all[key] ?? (number === undefined ? undefined : all[`${key}.${plurals.select(number)}`]) ?? all[`${key}.other`];
+    const text = all[`${key}-${kind}`] ?? all[key] ?? (number === undefined ? undefined : all[`${key}.${plurals.select(number)}`]) ?? all[`${key}.other`];
     if (text === undefined) throw new Error(`there is no text ${key}`);
     return text.replace(/\{(\w+)\}/g, (_, name) => said(values[name] ?? gridsum.data?.facts[name] ?? `{${name}}`));
   }
