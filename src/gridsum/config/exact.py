@@ -117,7 +117,7 @@ class ConsolidationConfig(Section):
 
     problems: int = described(300_000, "Sums that it solves to collect states at rest, in bases above ten more.")
     digits: tuple[int, int] = described((1, 10), "The fewest and the most digits of their terms.", least=1)
-    rounds: int = described(2, "How often it looks and learns at most.")
+    rounds: int = described(4, "How often it looks and learns at most.")
     steps: int = described(1500, "Training steps of a round at most.")
     batch: int = described(16384, "Contexts of a step, at most all.")
     rate: float = described(1e-3, "The learning rate at the start of a round.")

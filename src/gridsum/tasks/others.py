@@ -93,7 +93,9 @@ class Maximum(Task):
         **BLANKS_COUNT,
         "rule.bits": 10,
         "discovery.spare_columns": 1,
+        "phases.bits.steps": 4000,
         "phases.bits.recurrent": (5, 10),
+        "phases.long.steps": 2000,
         "phases.long.recurrent": (8, 16),
     }
 
