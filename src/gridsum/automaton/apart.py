@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,8 +26,13 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
         assert process.stdout
         with process.stdin as asked:
             pickle.dump((function, given), asked)
-        while isinstance(news := pickle.load(process.stdout), str):
-            report(news)
+        try:
+            while isinstance(news := pickle.load(process.stdout), str):
+                report(news)
+        except EOFError:
+            raise RuntimeError(
+                "a process that searched has ended without an answer: was there too little memory?"
+            ) from None
     done, result = news
     if not done:
         raise result
@@ -35,6 +41,7 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def _answer() -> None:
     """The other side."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # who asked is interrupted, too, and says so
     torch.set_num_threads(1)
     function, arguments = pickle.load(sys.stdin.buffer)
 

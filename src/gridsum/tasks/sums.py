@@ -111,7 +111,6 @@ class Subtraction(Mixed):
         "phases.place.steps": 3200,
         "rule.bits": 10,
         "phases.long.steps": 2000,
-        "consolidation.rounds": 4,
     }
 
     def __init__(self, base: int = DECIMAL) -> None:
