@@ -29,7 +29,7 @@ def fleet_of(name: str, folder: Path) -> dict[str, Any]:
 def table(fleets: list[dict[str, Any]]) -> str:
     """A line for each fleet: of its consolidated seeds how many are proved, with the 95% interval."""
     lines = [
-        "| fleet | consolidated | placement certain | sums right before | proved in round 1 | in two (95%) |",
+        "| fleet | consolidated | placement certain | sums right before | proved in round 1 | in all (95%) |",
         "|---|---|---|---|---|---|",
     ]
     for fleet in fleets:
