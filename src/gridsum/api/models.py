@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from gridsum.model.store import Model as Runs
 
+Sums = Sequence[tuple[str, ...]]
+"""Several sums, each as its terms."""
 Between = Callable[[], None]
 """Is called between recurrent steps, and may raise to end the work."""
 
@@ -180,10 +182,8 @@ class Model(ABC):
         return found
 
     @abstractmethod
-    def answers(
-        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
-    ) -> Iterator[Answer]:
-        """The answers to sums given as their terms, as they come."""
+    def answers(self, expressions: Sums, options: SolveOptions, between: Between | None = None) -> Iterator[Answer]:
+        """The answers to sums, as they come."""
 
     @abstractmethod
     def traced(self, terms: tuple[str, ...], options: SolveOptions) -> Trace:
@@ -205,9 +205,7 @@ class PaperModel(Model):
     def __repr__(self) -> str:
         return f"<gridsum model {self.name}: {self.about['variant']}, {self.about['parameters']:,} parameters>"
 
-    def answers(
-        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
-    ) -> Iterator[Answer]:
+    def answers(self, expressions: Sums, options: SolveOptions, between: Between | None = None) -> Iterator[Answer]:
         from gridsum.evaluation.solving import solve
 
         if options.network:

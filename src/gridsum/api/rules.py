@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridsum.api.models import Between, Model, ModelError
+from gridsum.api.models import Between, Model, ModelError, Sums
 from gridsum.api.traces import Trace
 from gridsum.data.answers import Answer, SolveOptions
 from gridsum.tasks import Task
@@ -70,9 +70,7 @@ class RuleModel(Model):
             )
         return prove(self.table)
 
-    def answers(
-        self, expressions: Sequence[tuple[str, ...]], options: SolveOptions, between: Between | None = None
-    ) -> Iterator[Answer]:
+    def answers(self, expressions: Sums, options: SolveOptions, between: Between | None = None) -> Iterator[Answer]:
         if options.halting is not None or options.placement != "auto":
             raise ModelError(
                 f"{self.name} always halts at a fixed point and uses hard placement; leave out halting and placement"

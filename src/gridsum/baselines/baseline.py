@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from gridsum.baselines.fleet import MappedGradients, answers, baseline_subject
-from gridsum.config.fields import override
+from gridsum.config.fields import Changes, override
 from gridsum.config.paper import OfProblems, TaskConfig, TrainingConfig, described
 from gridsum.config.registry import Trainable, find, read_config
 from gridsum.data.problems import Batch, Space
@@ -140,9 +140,7 @@ class Baseline(Trainable):
         self.settings = {name: setting.changes for name, setting in settings.items()}
         self.given = {name: ", ".join(setting.given) or "nothing" for name, setting in settings.items()}
 
-    def configure(
-        self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
-    ) -> BaselineConfig:
+    def configure(self, setting: str | None = None, task: str | None = None, changes: Changes = None) -> BaselineConfig:
         config = self.config(variant=self.name, setting=setting or "matched")
         named = {} if task is None else {"task.name": task}
         return override(config, {**self.chosen_setting(config.setting), **named, **(changes or {})})

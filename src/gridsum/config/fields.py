@@ -6,7 +6,7 @@ import json
 import operator
 import re
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -14,6 +14,8 @@ from gridsum.config.paper import ConfigError
 from gridsum.io.names import did_you_mean
 
 Dataclass = TypeVar("Dataclass")
+Changes = Mapping[str, Any] | None
+"""What some leaf fields are to be, by their dotted paths."""
 
 SEED_LIMIT = 2**63
 """Seeds are kept as signed 64-bit numbers."""

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gridsum.config.fields import from_dict, override
+from gridsum.config.fields import Changes, from_dict, override
 from gridsum.config.paper import ConfigError
 from gridsum.config.variants import VARIANTS
 from gridsum.data.problems import Batch
@@ -90,9 +90,7 @@ class Trainable(ABC):
     """Whether what it does in a cell is a finite table, so that a rule can be taken from it and proved."""
 
     @abstractmethod
-    def configure(
-        self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
-    ) -> Any:
+    def configure(self, setting: str | None = None, task: str | None = None, changes: Changes = None) -> Any:
         """Its configuration in a setting and for a task, with these fields changed."""
 
     def following(self, config: Any) -> Any:

@@ -1,9 +1,8 @@
 """The variants: the paper's `base`, and the others as what they change of it."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from gridsum.config.fields import override
+from gridsum.config.fields import Changes, override
 from gridsum.config.paper import Config, TaskConfig
 from gridsum.tasks import find
 
@@ -31,9 +30,7 @@ INTERPRETATIONS: dict[str, dict[str, Any]] = {
 published code; `text` follows the words of the paper alone."""
 
 
-def variant(
-    name: str, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
-) -> Config:
+def variant(name: str, setting: str | None = None, task: str | None = None, changes: Changes = None) -> Config:
     """The configuration of a variant in a setting, such as another interpretation, and for another task."""
     few: dict[str, Any] = {}
     if task is not None:

@@ -51,7 +51,7 @@ def animation_frames(trace: Trace, answer: Answer) -> Iterator[Frame]:
     yield Frame(_draw(answer, above, still, f"{end}: {verdict}", letters), _END)
 
 
-@styled
+@styled()
 def _draw(
     answer: Answer, above: list[tuple[str, str]], cells: list[list[steps.Cell]], below: str, alphabet: tuple[str, ...]
 ) -> Image.Image:

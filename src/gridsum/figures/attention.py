@@ -15,7 +15,7 @@ _MAP = colormaps["Blues"]
 _LABELS = ("position-based", "content-based", "mixed", "unselective")
 
 
-@styled
+@styled()
 def plot_attention(trace: Trace, attention: LocalAttention) -> Picture:
     """The clearest position-based and the clearest content-based rule of one computation (the paper's Fig. 5)."""
     check_size(trace)
@@ -72,8 +72,7 @@ def _draw_field(axes: Axes, trace: Trace, rule: HeadRule, attention: LocalAttent
             edge, thick = (SERIES[1], 2.2) if here else (LINE, 0.8)
             square(axes, j + gap, i + gap, 1 - 2 * gap, edge=edge, thick=thick)
             symbol = "" if codes[i][j] == PAD else trace.alphabet[codes[i][j]]
-            text = write(axes, j + 0.5, i + 0.52, symbol, 12)
-            text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+            write(axes, j + 0.5, i + 0.52, symbol, 12, path_effects=[withStroke(linewidth=2.5, foreground="white")])
     bare(axes, height, width, room=0)
     axes.set_anchor("NW")
     shows = "most like" if rule.label == "position-based" else "least like"

@@ -51,7 +51,7 @@ def curves(records: Sequence[Record]) -> list[Curve]:
     return found
 
 
-@styled
+@styled()
 def plot_baselines(records: Sequence[Record]) -> Picture:
     """Whole results right against digits and against terms: the best seed of each baseline, its median as a thin line.
 

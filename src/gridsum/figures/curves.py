@@ -58,7 +58,7 @@ def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
     ]
 
 
-@styled
+@styled()
 def plot_terms(records: Iterable[Record]) -> Picture:
     """Accuracy, and mean number of steps, against the number of terms (the paper's Fig. 2); crosses are the paper's."""
     curves = terms_curves(records)
@@ -128,7 +128,7 @@ def training_curve(folder: Path) -> TrainingCurve:
     return TrainingCurve(folder.resolve().name, config.objective.regulariser, epochs, means, sds, len(seeds))
 
 
-@styled
+@styled()
 def plot_training(folders: Sequence[Path]) -> Picture:
     """The mean number of recurrent steps over the epochs, one curve for each training (the paper's Fig. 3)."""
     figure = Picture(figsize=(6.4, 3.6), layout="constrained")

@@ -18,7 +18,7 @@ _MOST_POINTS = 3000
 COLOURS = [hls_to_rgb(digit / DIGITS, 0.45, 0.6) for digit in range(DIGITS)]
 
 
-@styled
+@styled()
 def plot_rings(rings: Sequence[Ring]) -> Picture:
     """Digit vectors on two principal components, the digits' means joined in counting order (the paper's Fig. 6)."""
     columns = min(_PANELS_A_ROW, len(rings))
@@ -44,8 +44,8 @@ def _draw_ring(axes: Axes, ring: Ring, most: int) -> None:
     axes.plot(joined[:, 0], joined[:, 1], color=INK, linewidth=0.9, alpha=0.8)
     for digit in known:
         x, y = ring.centroids[digit]
-        text = write(axes, x, y, str(digit), 11, fontweight="bold")
-        text.set_path_effects([withStroke(linewidth=3, foreground="white")])
+        stroke = withStroke(linewidth=3, foreground="white")
+        write(axes, x, y, str(digit), 11, fontweight="bold", path_effects=[stroke])
     first, second = ring.plane.components
     axes.set_xlabel(f"component {first} ({ring.plane.explained[0]:.0%})", fontsize=7, color=QUIET, labelpad=1)
     axes.set_ylabel(f"component {second} ({ring.plane.explained[1]:.0%})", fontsize=7, color=QUIET, labelpad=1)

@@ -14,7 +14,7 @@ _TINTS = ("#f9d9a6", "#cfe8d5", "#f2d3e2", "#d8d4ee", "#e4e0d0")
 """One for each carry; where there are more, tints come again, and the small letters tell them apart."""
 
 
-@styled
+@styled()
 def plot_rule(table: RuleTable, terms: Sequence[str]) -> Picture:
     """A carry stands small in the corner on the side that it goes to, and tints its cell."""
     meaning, size = meaning_of(table), size_of(terms, table.task)

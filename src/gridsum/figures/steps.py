@@ -54,7 +54,7 @@ def draw_cells(axes: Axes, cells: Sequence[Sequence[Cell]], size: float, alphabe
     bare(axes, height, width)
 
 
-@styled
+@styled()
 def plot_placement(trace: Trace, answer: Answer) -> Picture:
     """The probability of each action for each symbol of the input, and the grid that results (the paper's Fig. 4)."""
     check_size(trace)
@@ -81,7 +81,7 @@ def plot_placement(trace: Trace, answer: Answer) -> Picture:
     return figure
 
 
-@styled
+@styled()
 def plot_steps(trace: Trace, answer: Answer) -> Picture:
     """The grid before any step and after every step that changed a symbol, up to the answer."""
     check_size(trace)

@@ -16,7 +16,7 @@ _VERDICTS = {"inside": ("D", INK), "above": ("v", RIGHT), "below": ("^", WRONG)}
 """How the paper's number is marked: a triangle points to where ours lie."""
 
 
-@styled
+@styled()
 def plot_numbers(numbers: Sequence[Any]) -> Picture:
     """Every number of Tables III and IV (`gridsum.study.tables.Number`) on a line: the paper's, the replications'."""
     if not numbers:
@@ -43,7 +43,7 @@ def plot_numbers(numbers: Sequence[Any]) -> Picture:
     return figure
 
 
-@styled
+@styled()
 def plot_carries(records: Sequence[Record]) -> Picture:
     """Whole sums right, and steps, by the columns a carry crosses: the median over runs, as a band the middle half."""
     found: dict[str, dict[int, list[Record]]] = {}

@@ -1,16 +1,15 @@
 """How all figures look, and how they become files."""
 
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 
 from gridsum.analysis import FigureError
 from gridsum.io.disk import write_atomically
@@ -48,9 +47,6 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "gridsum",
 }
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
 
 class Picture(Figure):
     """A figure that belongs to no window, and that a notebook shows without further ado."""
@@ -59,17 +55,13 @@ class Picture(Figure):
         return to_bytes(self, ".png")
 
 
-def styled(draw: Callable[P, R]) -> Callable[P, R]:
+@contextmanager
+def styled() -> Iterator[None]:
     """Draw in this package's style, and leave the settings of whoever calls as they are."""
-
-    @wraps(draw)
-    def inner(*arguments: P.args, **options: P.kwargs) -> R:
-        with matplotlib.rc_context():
-            matplotlib.rcdefaults()
-            matplotlib.rcParams.update(_STYLE)
-            return draw(*arguments, **options)
-
-    return inner
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
 
 
 def bare(axes: Axes, height: int, width: int, room: float = 0.05) -> None:
@@ -78,9 +70,9 @@ def bare(axes: Axes, height: int, width: int, room: float = 0.05) -> None:
     axes.set_axis_off()
 
 
-def write(axes: Axes, x: float, y: float, text: str, size: float, **style: Any) -> Text:
+def write(axes: Axes, x: float, y: float, text: str, size: float, **style: Any) -> None:
     """Text with its middle at a point."""
-    return axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": size, **style})
+    axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": size, **style})
 
 
 def square(
@@ -98,7 +90,7 @@ def check_format(name: str | Path, formats: tuple[str, ...] = FORMATS) -> str:
     return suffix
 
 
-@styled
+@styled()
 def to_bytes(figure: Figure, suffix: str) -> bytes:
     """The figure as a file of this kind; without a date, so that the same figure is the same bytes."""
     buffer = BytesIO()

@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,11 +29,11 @@ def memory_free() -> int | None:
     return min(left, default=None)
 
 
-def memory_limit(free: Callable[[], int | None] = memory_free) -> int | None:
-    """Bytes that work may take: what the variable says, else what is free."""
+def memory_limit(free: int | None = None) -> int | None:
+    """Bytes that work may take: what the variable says, else what is free, by default of this machine."""
     text = os.environ.get(MEMORY)
     if not text:
-        return free()
+        return memory_free() if free is None else free
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Z]+)\s*", text.upper())
     if match is None or match[2] not in _UNITS:
         raise TooLargeError(f"{MEMORY} is {text!r}; write an amount with its unit, such as 64GB")

@@ -1,7 +1,7 @@
 """What goes on inside a network: the traces of problems, and what every part puts out, call by call."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -37,12 +37,10 @@ def recorded(network: nn.Module, names: str | Iterable[str] | None = None) -> It
         detached = tuple(part.detach() for part in output) if isinstance(output, tuple) else output.detach()
         calls[name].append(detached)
 
-    hooks = [parts[name].register_forward_hook(partial(keep, name)) for name in calls]
-    try:
+    with ExitStack() as hooks:
+        for name in calls:
+            hooks.enter_context(parts[name].register_forward_hook(partial(keep, name)))
         yield calls
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def stacked(outputs: list[Output]) -> Any:

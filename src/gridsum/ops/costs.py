@@ -7,7 +7,7 @@ core of a server's CPU was seen to reach: other machines differ.
 import torch
 
 from gridsum.config.paper import Config, ModelConfig
-from gridsum.io.limits import check_bytes, memory_free, memory_limit
+from gridsum.io.limits import check_bytes, memory_limit
 from gridsum.ops.devices import on_gpu
 
 # Operations a second: of training on a GPU by its precision, of solving there, of both on each core of a CPU.
@@ -21,12 +21,7 @@ _STEPS_OF_SOLVING = 12
 
 def check_memory(what: str, needed: int, device: torch.device) -> None:
     """Refuse work that takes more memory than there is, or than the variable allows."""
-
-    def free() -> int | None:
-        if on_gpu(device):
-            return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
-        return memory_free()
-
+    free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) if on_gpu(device) else None
     check_bytes(what, needed, memory_limit(free))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gridsum.analysis import FigureError
 from gridsum.analysis.ring import rings_of
@@ -14,9 +14,6 @@ from gridsum.study.reproduction import BASELINE_RECORDS, Reproduction, records_o
 from gridsum.study.results import Results
 from gridsum.study.tables import numbers
 from gridsum.training.folders import seed_folder
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CAPTIONS = {
     "numbers.svg": "All 52 numbers of Tables III and IV: the paper's, and every replication's.",
@@ -53,7 +50,7 @@ def drawn_at(page: Path) -> dict[str, str]:
     return {Path(name).stem: f"![Figure](figures/{name})\n\n{CAPTIONS[name]}\n" for name in shown}
 
 
-def _drawn(name: str, results: Results) -> "Figure":
+def _drawn(name: str, results: Results) -> Any:
     from gridsum import figures
 
     folder = results.folder

@@ -12,7 +12,7 @@ from torch.func import functional_call
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.settle import settle
 from gridsum.config.exact import ExactConfig, Phase
-from gridsum.config.fields import override
+from gridsum.config.fields import Changes, override
 from gridsum.config.paper import ConfigError
 from gridsum.config.registry import GradientSource, Trainable
 from gridsum.config.variants import SMALL
@@ -132,9 +132,7 @@ class Exact(Trainable):
     outcome = "proof.json"
     has_rule = True
 
-    def configure(
-        self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
-    ) -> ExactConfig:
+    def configure(self, setting: str | None = None, task: str | None = None, changes: Changes = None) -> ExactConfig:
         """As the task wants it. Phases have no more terms than it takes."""
         config = override(ExactConfig(task=task or DEFAULT), dict(self.chosen_setting(setting)))
         config, most = override(config, dict(config.learns.settings)), config.learns.most_terms

@@ -1,11 +1,12 @@
 """The paper's variants as entries of the registry."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from gridsum.config.fields import Changes
 from gridsum.config.paper import Config
 from gridsum.config.registry import Trainable
 from gridsum.config.variants import INTERPRETATIONS, variant
@@ -38,9 +39,7 @@ class Paper(Trainable):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def configure(
-        self, setting: str | None = None, task: str | None = None, changes: Mapping[str, Any] | None = None
-    ) -> Config:
+    def configure(self, setting: str | None = None, task: str | None = None, changes: Changes = None) -> Config:
         self.chosen_setting(setting)
         return variant(self.name, setting, task, changes)
 
