@@ -161,7 +161,6 @@ class Model(ABC):
         from gridsum.model.store import WEIGHTS, save_run
 
         file = Path(path) if str(path).endswith(".safetensors") else Path(path) / WEIGHTS
-        file.parent.mkdir(parents=True, exist_ok=True)
         save_run(file, self.network, 0, self.config, self.runs.seeds[0])
 
     def read(self, expression: str) -> tuple[str, ...]:

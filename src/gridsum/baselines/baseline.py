@@ -186,5 +186,4 @@ def schedule(steps: int, batch: int, rate: float, clip: float = 1.0, every: int 
         "training.weight_decay": 0.0,
         "training.clip": clip,
         "training.precision": "tf32",
-        "training.checkpoint_epochs": 10,
     }

@@ -119,9 +119,6 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"unknown {what} {value!r}; {hint}")
 
 
-# Options that several commands share.
-
-
 def add_fields(parser: Parser, config: Any) -> None:
     """An option for every field of a configuration, such as --training.epochs 3."""
     from gridsum.config.fields import describe_type, fields_of
@@ -189,9 +186,6 @@ def go_on(options: Options) -> str:
     return f"; what is done is kept; go on with: {shlex.join(options.command)}"
 
 
-# How values are read. What is raised here becomes the parser's own message.
-
-
 def whole_number(low: int, below: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         # Not int() alone, which takes 1_0 and the digits of other scripts; 40 digits are beyond any limit.
@@ -230,4 +224,5 @@ def workers(text: str) -> str:
 
 
 _READERS = {"DEVICE": device, "FOLDER": folder, "SEEDS": seeds, "TASK": lambda text: find(text).name, "WHERE": workers}
-"""By what help calls a value, how it is read; another is text, unless its option says `type`."""
+"""By what help calls a value, how it is read; another is text, unless its option says `type`. What is raised becomes
+the parser's own message."""

@@ -35,7 +35,6 @@ _HALTING = 3
 # So many cells of a single run keep a machine busy.
 _CELLS_OF_A_RUN = 1 << 15
 
-
 Part = tuple[int, tuple[int, int]]
 """So many problems that follow each other in a suite, and R_H and R_W of the grid that they share."""
 

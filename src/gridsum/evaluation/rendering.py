@@ -52,10 +52,9 @@ def to_text(table: Table, width: int | None = None) -> str:
         drawn.add_column(Text(_printable(name)), overflow="fold")
     for row in table.rows:
         drawn.add_row(*(Text(_printable(cell)) for cell in row))
-    console = Console(file=io.StringIO(), width=width or _ANY_WIDTH, color_system=None, force_jupyter=False)
-    with console.capture() as shown:
-        console.print(drawn)
-    body = "\n".join(line.rstrip() for line in shown.get().splitlines())
+    shown = io.StringIO()
+    Console(file=shown, width=width or _ANY_WIDTH, color_system=None, force_jupyter=False).print(drawn)
+    body = "\n".join(line.rstrip() for line in shown.getvalue().splitlines())
     caption_width = min(width or _CAPTION_WIDTH, _CAPTION_WIDTH)
     caption = textwrap.fill(_printable(table.caption), caption_width, break_on_hyphens=False)
     return f"{textwrap.fill(table.title, width or _ANY_WIDTH)}\n\n{body}\n\n{caption}\n"

@@ -26,8 +26,6 @@ LINE_OF_LABELS = 0.16
 FORMATS = (".svg", ".png", ".pdf")
 _DPI = 160
 _STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
     "axes.edgecolor": LINE,
     "axes.labelcolor": INK,
@@ -42,7 +40,6 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": QUIET,
     "ytick.color": QUIET,
     "legend.frameon": False,
-    "figure.facecolor": "white",
     # The same picture is the same file.
     "svg.hashsalt": "gridsum",
 }

@@ -6,7 +6,6 @@ A system that crashes may lose what it has not been told to keep, so files and t
 import errno
 import json
 import os
-import re
 import secrets
 import socket
 import stat
@@ -16,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 LOCK = ".lock"
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
-"""The name of a file that is being written."""
 # What a file system answers that knows no locks, or whose lock server is away; and one that cannot sync a folder.
 _NOT_HERE = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EBADF}
 # The folders that this process has locked, and which file each lock is; None where the file system has no locks.
@@ -63,9 +60,8 @@ def sync(path: Path) -> None:
 
 def clear_temporaries(folder: Path) -> None:
     """Remove what a process that was killed while it wrote has left."""
-    for path in folder.glob(".*.tmp"):
-        if _TEMPORARY.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+    for path in folder.glob(f".*.{'[0-9a-f]' * 12}.tmp"):
+        path.unlink(missing_ok=True)
 
 
 def append_lines(path: Path, lines: bytes, durable: bool = True) -> None:

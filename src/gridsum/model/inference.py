@@ -64,13 +64,9 @@ def infer(
     survival = torch.ones_like(running, dtype=torch.float32)
     steps = torch.full_like(running, cap, dtype=torch.int64)
     predicted = torch.zeros(*symbols.shape[:2], size.width, dtype=torch.int64, device=symbols.device)
-
-    def going() -> Tensor:
-        return running.any(0)
-
     seen = watch is not None or chosen == "plain"
-    start = Start(network, symbols, size, cap, hard, form=chosen)
-    for moment in unroll(start, None if seen else going):
+    going = None if seen else lambda: running.any(0)
+    for moment in unroll(Start(network, symbols, size, cap, hard, form=chosen), going):
         n, _, top, halting = moment
         if watch is not None:
             watch(moment)

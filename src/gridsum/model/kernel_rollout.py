@@ -45,7 +45,6 @@ class KernelRollout(Rollout):
         # Without asking, samples are left out by a list that the kernels read.
         self.lists = start.exactly and self.parameters is not None and self.sizes is not None
         if self.lists:
-            assert self.sizes is not None
             # A list from the beginning: a kernel is compiled for each form of `sizes`.
             self.sizes, epsilon = everyone(self.sizes, self.problems), start.epsilon
             self.thresholds = epsilon if isinstance(epsilon, Tensor) else torch.full_like(self.running, epsilon)
@@ -56,7 +55,6 @@ class KernelRollout(Rollout):
 
     def look(self, n: int) -> tuple[Tensor, Tensor | None]:
         if self.lists and self.halting is not None and n < self.steps:
-            assert self.sizes is not None
             self.sizes, self.running = leave(self.sizes, self.running, self.halting.detach(), self.thresholds)
         row, self.halting = super().look(n)
         return row, self.halting
@@ -78,7 +76,6 @@ class KernelRollout(Rollout):
 
     def decide(self, n: int) -> Tensor:
         if n == self.steps and self.epsilon is not None:
-            assert self.context is not None
             return torch.ones_like(self.context[..., 0, 0])  # the last step takes what remains, whatever λ is
         if self.readings is None:
             return super().decide(n)

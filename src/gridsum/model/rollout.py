@@ -148,13 +148,10 @@ class Moment(NamedTuple):
     """λ_n [R,B]; None where the network does not decide when to halt."""
 
 
-Going = Callable[[], Tensor]
-"""Is asked before each step which of the problems go on, bool [B]."""
-
-
-def unroll(start: Start, going: Going | None = None) -> Iterator[Moment]:
+def unroll(start: Start, going: Callable[[], Tensor] | None = None) -> Iterator[Moment]:
     """The moments n = 0 … `steps` of a rollout, one after the other; it ends when all samples are truncated, unless
-    `exactly` so many are to be taken. What problems put out that are not `going` on has no meaning."""
+    `exactly` so many are to be taken. Which problems are `going` on, bool [B], is asked before each step; what others
+    put out has no meaning."""
     chosen = start.form or form_of(start.network)
     if chosen == "triton":
         from gridsum.model.kernel_rollout import KernelRollout

@@ -17,10 +17,6 @@ _AT_ONCE = 4
 """Requests of one client that are worked on in turn, so that short ones overtake long ones."""
 
 
-class GivenUp(Exception):
-    """Nobody waits for this work any more."""
-
-
 class Workers:
     def __init__(self, waiting: int) -> None:
         """So many requests of a client may wait."""
@@ -46,7 +42,7 @@ class Workers:
 
         def go_on() -> None:
             if gone.is_set():
-                raise GivenUp
+                raise RuntimeError("nobody waits for this work any more")
 
         async def gone_away() -> None:
             while (await request.receive())["type"] != "http.disconnect":

@@ -35,15 +35,7 @@ from gridsum.model.store import WEIGHTS, Model, load_runs
 from gridsum.ops.costs import solving_seconds, training_seconds
 from gridsum.ops.devices import describe, on_gpu
 from gridsum.ops.forms import served
-from gridsum.training.folders import (
-    CHECKPOINT,
-    FolderError,
-    difference,
-    read_outcome,
-    read_setup,
-    seed_folder,
-    trained_epochs,
-)
+from gridsum.training import folders
 from gridsum.training.loop import train
 
 Way = tuple[str, str]
@@ -158,7 +150,7 @@ class Train:
         chosen = self.follows.chosen(folder)
         if not chosen or not self.follows.finished(folder):
             return None
-        config, _ = read_setup(folder / self.follows.name)
+        config, _ = folders.read_setup(folder / self.follows.name)
         changes = {name: fields_of(self.config)[name][1] for name in ("objective.weight", "training.epochs")}
         followed = override(self.kind.following(config), changes)
         return replace(self, config=followed, seeds=tuple(sorted({*chosen.values()})))
@@ -176,19 +168,19 @@ class Train:
         place = folder / self.name
         if not (place / "config.json").exists():
             return 0
-        there, seeds = read_setup(place)
+        there, seeds = folders.read_setup(place)
         missing = [seed for seed in self.seeds if seed not in seeds]
         if missing:
-            raise FolderError(
+            raise folders.FolderError(
                 f"{place} was trained with seeds {[*seeds]}, without {missing}; "
                 "ask for --seeds that it has, or choose another --out"
             )
-        if different := difference(self.config, there, *_INDIFFERENT):
-            raise FolderError(
+        if different := folders.difference(self.config, there, *_INDIFFERENT):
+            raise folders.FolderError(
                 f"{place} was trained with {different}. It stays as it is; leave it out with --variants, or name a new "
                 "folder for a study of your own: --out mine"
             )
-        done = len(outcomes_of(place, self.config, self.seeds)) if self.kind.outcome else trained_epochs(place)
+        done = len(outcomes_of(place, self.config, self.seeds)) if self.kind.outcome else folders.trained_epochs(place)
         measured = self.sheets and not any(sheet.missing(folder, self.seeds) for sheet in self.sheets)
         return self.total if not done and measured else min(done, self.total)
 
@@ -207,7 +199,7 @@ class Train:
         return training_seconds(work, device, served(resolved.config.training.precision, device))
 
     def load(self, folder: Path, seeds: Sequence[int], device: torch.device | str = "cpu") -> Model:
-        paths = [seed_folder(folder / self.name, seed) / WEIGHTS for seed in seeds]
+        paths = [folders.seed_folder(folder / self.name, seed) / WEIGHTS for seed in seeds]
         return load_runs(self.subject, paths, device)
 
     def run(self, folder: Path, device: torch.device, shown: Progress = SILENT, commit: str | None = None) -> None:
@@ -216,7 +208,7 @@ class Train:
         place = folder / self.name
         config, seeds, start = resolved.config, resolved.seeds, None
         if resume := (place / "config.json").exists():
-            config, seeds = read_setup(place)
+            config, seeds = folders.read_setup(place)
         elif self.follows is not None:
             chosen = self.follows.chosen(folder)
             told = ", ".join(f"seed {seed} for {aim}" for aim, seed in chosen.items())
@@ -229,7 +221,7 @@ class Train:
             last, seconds = resolved.done(folder), round(time.monotonic() - began, 1)
             if last > first:
                 about = {self.unit: [first + 1, last], "seconds": seconds, "device": describe(device)}
-                about |= {"precision": served(read_setup(place)[0].training.precision, device)}
+                about |= {"precision": served(folders.read_setup(place)[0].training.precision, device)}
                 about |= {"version": __version__, "commit": commit}
                 append_lines(place / MACHINES, json.dumps(about).encode() + b"\n")
             gc.collect()
@@ -237,9 +229,9 @@ class Train:
                 torch.cuda.empty_cache()
         # A training run that has ended needs no checkpoint: weights and logs say all there is to say.
         if not self.keep_checkpoint:
-            (place / CHECKPOINT).unlink(missing_ok=True)
+            (place / folders.CHECKPOINT).unlink(missing_ok=True)
         if self.follows is not None:
-            (folder / self.follows.name / CHECKPOINT).unlink(missing_ok=True)
+            (folder / self.follows.name / folders.CHECKPOINT).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -307,8 +299,8 @@ def title(job: Job) -> str:
 
 def outcomes_of(place: Path, config: Any, seeds: Sequence[int]) -> list[dict[str, Any]]:
     """What the runs in a training folder came to after their training, as far as they are done."""
-    paths = [seed_folder(place, seed) / find(config.variant).outcome for seed in seeds]
-    return [read_outcome(path) for path in paths if path.is_file()]
+    paths = [folders.seed_folder(place, seed) / find(config.variant).outcome for seed in seeds]
+    return [folders.read_outcome(path) for path in paths if path.is_file()]
 
 
 def jobs_of(trainings: Sequence[Train]) -> list[Job]:

@@ -5,17 +5,8 @@ from itertools import product
 from statistics import median
 from typing import NamedTuple
 
-from gridsum.evaluation import paper
-from gridsum.evaluation.intervals import (
-    CONFIDENCE,
-    MARGIN,
-    MEASURES,
-    STANDINGS,
-    Comparison,
-    Measure,
-    means_against_paper,
-    printed_range,
-)
+from gridsum.evaluation import intervals, paper
+from gridsum.evaluation.intervals import MEASURES, STANDINGS, Measure
 from gridsum.evaluation.orderings import Finding, Pair
 from gridsum.evaluation.records import NOTHING, Record
 from gridsum.evaluation.rendering import Table
@@ -53,7 +44,7 @@ class Number(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        least, most = printed_range(self.known)
+        least, most = intervals.printed_range(self.known)
         return "below" if max(self.found) < least else "above" if min(self.found) > most else "inside"
 
     @property
@@ -113,7 +104,7 @@ class Mean(NamedTuple):
     seeds: int
     ours: paper.Spread
     known: paper.Spread
-    comparison: Comparison
+    comparison: intervals.Comparison
 
     @property
     def verdict(self) -> str:
@@ -127,7 +118,7 @@ def means(records: Sequence[Record]) -> list[Mean]:
         values = [getattr(one, measure) for one in records if (one.variant, one.suite) == (variant, suite)]
         if len(values) > 1:
             ours, known = spread(values), getattr(paper.ABLATION[variant][suite], measure)
-            compared = means_against_paper(ours, len(values), known)
+            compared = intervals.means_against_paper(ours, len(values), known)
             found.append(Mean(suite, variant, measure, len(values), ours, known, compared))
     return found
 
@@ -155,18 +146,17 @@ def variants(found: Sequence[Mean], title: str = "The variants", others: Sequenc
 
 def mean_standings(found: Sequence[Mean]) -> Table:
     """Table VI: our means over seeds against the paper's."""
-    rows = []
+    rows, confidence = [], f"{intervals.CONFIDENCE:.0%}"
     for suite, variant, measure, seeds, _, _, (standing, difference, low, high) in found:
         interval = f"{low:.2f} to {high:.2f}"
         rows.append((suite, variant, measure, str(seeds), f"{difference:+.2f}", interval, standing))
     meanings = "; ".join(f"{name}, {meaning}" for name, meaning in STANDINGS.items())
     caption = (
         f"{tally(found, STANDINGS).capitalize()}. Minus the paper's: the difference of the means. The interval is "
-        "Welch's: the sampling error of the paper's ten seeds is in it. By the "
-        f"{CONFIDENCE:.0%} interval of ours and a margin of {MARGIN}, or half the paper's number if that is less: "
-        f"{meanings}."
+        f"Welch's: the sampling error of the paper's ten seeds is in it. By the {confidence} interval of ours and a "
+        f"margin of {intervals.MARGIN}, or half the paper's number if that is less: {meanings}."
     )
-    header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{CONFIDENCE:.0%} interval", "standing")
+    header = ("suite", "variant", "measure", "seeds", "minus the paper's", f"{confidence} interval", "standing")
     return Table("Our means minus the paper's (Table VI)", caption, header, tuple(rows))
 
 

@@ -146,18 +146,14 @@ def load_moments(weights: Sequence[Path], seeds: Sequence[int]) -> dict[str, Ten
 
 
 def take_up(folder: Path, seeds: Sequence[int], state: Mapping[str, Tensor]) -> Checkpoint:
-    """The checkpoint to go on from, if its tensors are like those of `state`, and logs cut back to it. What is empty in
-    `state` has a size that depends on the step."""
+    """The checkpoint to go on from, if its tensors are like those of `state`, and logs cut back to it."""
     checkpoint = load_checkpoint(folder)
     if checkpoint is None:
         raise FolderError(
             f"the checkpoint of {folder} is missing; put it back from a copy, or train in another folder: "
             "--start-from takes these weights, without the optimiser's moments"
         )
-    expected = {
-        name: tensor if tensor.numel() else checkpoint.tensors.get(name, tensor) for name, tensor in state.items()
-    }
-    wrong = sealed.difference(checkpoint.tensors, expected)
+    wrong = sealed.difference(checkpoint.tensors, state)
     if list(checkpoint.seeds) != list(seeds):
         wrong = f"it is of seeds {list(checkpoint.seeds)}, not {list(seeds)}"
     if wrong:

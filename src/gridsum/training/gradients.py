@@ -2,6 +2,7 @@
 dropout are functions of the runs' seeds and of the step's number."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,7 +30,7 @@ class Gradients:
     """Of every run's total cost: [R,P]."""
     costs: dict[str, Tensor]
     """What is logged of it, for each run [R]: the total cost first."""
-    truncation: Tensor | None = None
+    truncation: Any = None
     """Of a group: the most steps any sample took, and whether some sample needed more than were computed: int64 [2]."""
 
 

@@ -46,9 +46,7 @@ class GraphGradients(EagerGradients):
             torch.cuda.current_stream().wait_stream(lane)
         for group in self.groups:
             while ponders:
-                truncation = parts[group].truncation
-                assert truncation is not None
-                taken, unfinished = truncation.tolist()
+                taken, unfinished = parts[group].truncation.tolist()
                 if not unfinished:
                     self.recent[group] = [*self.recent[group], taken][-self._MEMORY :]
                     break
@@ -72,7 +70,6 @@ class GraphGradients(EagerGradients):
             graph.replay()
             # A group's graphs share their memory: what one leaves behind the next may overwrite.
             costs = {name: cost.clone() for name, cost in part.costs.items()}
-            assert part.truncation is not None
             return Gradients(part.gradient.clone(), costs, part.truncation.clone())
 
     def _compute(self, group: int, length: int | None) -> Gradients:

@@ -32,7 +32,8 @@ def attend(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int
         return plain.attend(projected, query, relative, heads)
     width = relative.shape[-1]
     if form() == "triton" and width & (width - 1) == 0:
-        from gridsum.ops.attention.triton import kernel_attention
+        from gridsum.ops.attention.triton import KernelAttention, packed_encodings
 
-        return kernel_attention(projected, query, relative, heads)
+        encodings = packed_encodings(query, relative, projected[0, ..., 0].numel())
+        return KernelAttention.apply(projected, *encodings, heads)[0]
     return FusedAttention.apply(projected, query, relative, heads)

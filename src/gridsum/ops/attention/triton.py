@@ -90,7 +90,6 @@ def _backward(
     ENTRIES: tl.constexpr,
 ):  # fmt: skip
     run = tl.program_id(1)
-    # A run has r's rows, then s.
     encodings += run * (K * K + 1) * E + tl.arange(0, E)
     rows, columns, count = own_grid(sizes, run, problems, H, W, ENTRIES)
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
@@ -191,11 +190,6 @@ class KernelAttention(Function):
         results = (by_out.contiguous(), by_qkv, by_encodings)
         _launch(_backward, _BACKWARD, (qkv, encodings, out, lse), ctx.heads, sizes, *results)
         return by_qkv, by_encodings, None, None, None
-
-
-def kernel_attention(qkv: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
-    """`plain.attend` of every cell, by itself."""
-    return KernelAttention.apply(qkv, *packed_encodings(query, relative, math.prod(qkv.shape[1:4])), heads)[0]
 
 
 def packed_encodings(query: Tensor | None, relative: Tensor, cells: int) -> tuple[Tensor, Tensor]:
