@@ -14,11 +14,17 @@ from torch.autograd import Function
 
 
 @triton.jit
-def _move(x, BY: tl.constexpr, AXIS: tl.constexpr):
-    """x [HP,WP] moved down (axis 0) or to the right (1) by so much, zero where nothing comes from."""
-    source = tl.broadcast_to(tl.expand_dims(tl.arange(0, x.shape[AXIS]) - BY, 1 - AXIS), x.shape)
-    there = (source >= 0) & (source < x.shape[AXIS])
-    return tl.where(there, tl.gather(x, tl.where(there, source, 0), AXIS), 0.0)
+def _move(x, rows, columns, DOWN: tl.constexpr, LEFT: tl.constexpr, HP: tl.constexpr, WP: tl.constexpr):
+    """x [HP,WP] moved by DOWN rows and LEFT columns, zero where nothing comes from."""
+    if DOWN != 0:
+        source = rows - DOWN
+        index = tl.broadcast_to(tl.minimum(tl.maximum(source, 0), HP - 1)[:, None], (HP, WP))
+        x = tl.where((source >= 0)[:, None] & (source < HP)[:, None], tl.gather(x, index, 0), 0.0)
+    if LEFT != 0:
+        source = columns + LEFT
+        index = tl.broadcast_to(tl.minimum(tl.maximum(source, 0), WP - 1)[None, :], (HP, WP))
+        x = tl.where((source >= 0)[None, :] & (source < WP)[None, :], tl.gather(x, index, 1), 0.0)
+    return x
 
 
 @triton.jit
@@ -36,8 +42,8 @@ def _forward(actions, ends, falls, S, H, W, HP: tl.constexpr, WP: tl.constexpr):
         tl.store(falls + (sample * S + t) * H + rows, tl.sum(fall, 1), mask=rows < H)
         action = actions + (sample * S + t) * 3
         tlu, nlp, nop = tl.load(action), tl.load(action + 1), tl.load(action + 2)
-        lower = nlp * _move(fall, 1, 0)
-        end = tlu * _move(end, -1, 1) + nop * end + lower
+        lower = nlp * _move(fall, rows, columns, 1, 0, HP, WP)
+        end = tlu * _move(end, rows, columns, 0, 1, HP, WP) + nop * end + lower
         fall = (1 - nlp) * fall + lower
 
 
@@ -56,14 +62,14 @@ def _backward(actions, ends, falls, grad_ends, grad_actions, S, H, W, HP: tl.con
         end = tl.load(ends + (sample * S + t) * H * W + cell, mask=inside, other=0.0)
         fall = tl.load(falls + (sample * S + t) * H + rows, mask=rows < H, other=0.0)[:, None]
         fall = tl.where(rightmost, tl.broadcast_to(fall, (HP, WP)), 0.0)
-        lowered = _move(fall, 1, 0)
+        lowered = _move(fall, rows, columns, 1, 0, HP, WP)
         result = grad_actions + (sample * S + t) * 3
-        tl.store(result, tl.sum(by_end * _move(end, -1, 1)))
+        tl.store(result, tl.sum(by_end * _move(end, rows, columns, 0, 1, HP, WP)))
         tl.store(result + 1, tl.sum(tl.where(rightmost, by_end + by_fall, 0.0) * lowered - by_fall * fall))
         tl.store(result + 2, tl.sum(by_end * end))
         corner = tl.where(rightmost, by_end, 0.0) + by_fall
-        by_fall = (1 - nlp) * by_fall + nlp * _move(corner, -1, 0)
-        by_end = tlu * _move(by_end, 1, 1) + nop * by_end
+        by_fall = (1 - nlp) * by_fall + nlp * _move(corner, rows, columns, -1, 0, HP, WP)
+        by_end = tlu * _move(by_end, rows, columns, 0, -1, HP, WP) + nop * by_end
         by_end += tl.load(grad_ends + (sample * S + t) * H * W + cell, mask=inside, other=0.0)
         by_end = tl.where(inside, by_end, 0.0)
         by_fall = tl.where(inside, by_fall, 0.0)
