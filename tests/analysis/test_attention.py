@@ -19,10 +19,8 @@ from gridsum.model.inside import Trace
 from gridsum.model.paper import LocalAttention
 from gridsum.model.runs import generators
 from gridsum.model.store import load
-from gridsum.tasks import Addition
 from tests.figures.conftest import traced as traced_sum
-
-ADD = Addition()
+from tests.oracles.column_addition import ADD
 
 
 def layer(groups: int, heads: int, query_encoding: bool, seed: int = 0) -> LocalAttention:

@@ -13,9 +13,7 @@ from gridsum.data.answers import SolveOptions
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
 from gridsum.evaluation.solving import solve
-from gridsum.tasks import Addition
-
-ADD = Addition()
+from tests.oracles.column_addition import ADD
 
 ANGLES = 2 * math.pi * np.arange(10) / 10
 

@@ -18,8 +18,9 @@ from gridsum.automaton.solve import solve
 from gridsum.automaton.table import RuleTable
 from gridsum.data.problems import Space, sample
 from gridsum.data.streams import Stream
-from gridsum.tasks import FIRST_DIGIT, PAD, Addition, find
+from gridsum.tasks import FIRST_DIGIT, PAD, find
 from tests.oracles.column_addition import (
+    ADD,
     BLANK,
     CODES,
     EMPTY_CELL,
@@ -36,8 +37,6 @@ from tests.oracles.column_addition import (
     random_table,
 )
 from tests.oracles.second_checker import second_check
-
-ADD = Addition()
 
 RULE = column_addition()
 ZERO = code(0, 0)

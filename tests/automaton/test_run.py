@@ -14,8 +14,9 @@ from gridsum.automaton.table import RuleTable, TableError
 from gridsum.io.limits import TooLargeError
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load
-from gridsum.tasks import FIRST_DIGIT, Addition
+from gridsum.tasks import FIRST_DIGIT
 from tests.oracles.column_addition import (
+    ADD,
     EMPTY_CELL,
     USUAL_ACTIONS,
     column_addition,
@@ -23,8 +24,6 @@ from tests.oracles.column_addition import (
     shipped,
     states_slowly,
 )
-
-ADD = Addition()
 
 RULE = column_addition()
 LIMIT = 25

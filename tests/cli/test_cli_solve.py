@@ -17,12 +17,10 @@ from gridsum.cli.solve import _lines
 from gridsum.data.answers import SolveOptions
 from gridsum.evaluation.solving import solve
 from gridsum.model.store import load
-from gridsum.tasks import Addition
 from tests.children import command as work_of
 from tests.children import in_child
 from tests.cli.conftest import Command
-
-ADD = Addition()
+from tests.oracles.column_addition import ADD
 
 SUMS = ["523+102+9416", "7", "99 + 1 =", "000+0", "12+34+56"]
 RESULTS = ["10041", "7", "100", "0", "102"]

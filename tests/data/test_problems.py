@@ -6,9 +6,8 @@ from scipy import stats
 
 from gridsum.data.problems import Batch, Space, batch_of, sample
 from gridsum.data.streams import Stream
-from gridsum.tasks import FIRST_DIGIT, PAD, Addition
-
-ADD = Addition()
+from gridsum.tasks import FIRST_DIGIT, PAD
+from tests.oracles.column_addition import ADD
 
 
 def intervals(highest: int):

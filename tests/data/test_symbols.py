@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridsum.tasks import FIRST_DIGIT, PAD, Addition, ExpressionError
-
-ADD = Addition()
+from gridsum.tasks import FIRST_DIGIT, PAD, ExpressionError
+from tests.oracles.column_addition import ADD
 
 numbers = st.text("0123456789", min_size=1, max_size=12)
 expressions = st.lists(numbers, min_size=1, max_size=6).map(tuple)

@@ -9,9 +9,7 @@ from gridsum.data.problems import Space
 from gridsum.evaluation import paper
 from gridsum.evaluation.families import FAMILIES
 from gridsum.evaluation.suites import COLLECTIONS, EXAMPLES, SuiteError, find
-from gridsum.tasks import Addition
-
-ADD = Addition()
+from tests.oracles.column_addition import ADD
 
 
 def test_the_suites_are_those_the_paper_reports() -> None:

@@ -16,10 +16,9 @@ from gridsum.config.fields import from_dict, to_json
 from gridsum.config.paper import Config
 from gridsum.io.sealed import seal
 from gridsum.model.store import StoreError, load_runs
-from gridsum.tasks import Addition, ExpressionError
+from gridsum.tasks import ExpressionError
 from tests.faults.injection import Tries
-
-ADD = Addition()
+from tests.oracles.column_addition import ADD
 
 _LETTERS = "0123456789+= \t\n-−.,eE×*/()[]{}'\"\\\0\x1b٣५一１㊿½²\u202e\ud800😀abcxyz"
 

@@ -11,10 +11,8 @@ from gridsum.evaluation.solving import solve
 from gridsum.figures.animation import Frame, animation_frames
 from gridsum.model.inside import Trace
 from gridsum.model.store import Model
-from gridsum.tasks import Addition
+from tests.oracles.column_addition import ADD
 from tests.oracles.traces import trace_expression
-
-ADD = Addition()
 
 
 def traced(model: Model, expression: str) -> tuple[Answer, Trace]:

@@ -12,11 +12,9 @@ from gridsum.model import paper
 from gridsum.model.inference import infer
 from gridsum.model.rollout import Network
 from gridsum.ops.grids import GridSize
-from gridsum.tasks import Addition
+from tests.oracles.column_addition import ADD
 from tests.oracles.sizes import SMALLEST
 from tests.oracles.traces import traced
-
-ADD = Addition()
 
 SIZE = GridSize(3, 6)
 

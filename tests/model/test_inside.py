@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from gridsum.model.inside import SHARED, Trace
 from gridsum.model.store import Model
-from gridsum.tasks import PAD, Addition
+from gridsum.tasks import PAD
 from tests.figures.conftest import traced
+from tests.oracles.column_addition import ADD
 from tests.oracles.seq2grid import place
-
-ADD = Addition()
 
 
 @pytest.fixture(scope="module")

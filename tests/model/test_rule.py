@@ -11,12 +11,9 @@ from torch.nn import functional as F
 
 from gridsum.automaton.rule import LearnedRule, RuleError, agreement
 from gridsum.model.rule import RuleNetwork, soft_bits
-from gridsum.tasks import FIRST_DIGIT, Addition
-from tests.oracles.column_addition import CELL_SYMBOLS
+from gridsum.tasks import FIRST_DIGIT
+from tests.oracles.column_addition import ADD, CELL_SYMBOLS
 from tests.oracles.sizes import SMALL_RULE
-
-ADD = Addition()
-
 
 OTHER_ORDER = dataclasses.replace(SMALL_RULE, neighbours="below left right")
 MANY = dataclasses.replace(SMALL_RULE, neighbours="below own left above right")

@@ -12,10 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gridsum.automaton.table import RuleTable
-from gridsum.tasks import FIRST_DIGIT, PAD, Addition
-from tests.oracles.column_addition import column_addition, place_slowly
-
-ADD = Addition()
+from gridsum.tasks import FIRST_DIGIT, PAD
+from tests.oracles.column_addition import ADD, column_addition, place_slowly
 
 DIGIT, PLUS, NOTHING = "digit", "plus", "nothing"
 Kind = tuple[bool, str]

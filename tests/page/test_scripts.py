@@ -16,12 +16,10 @@ from gridsum.automaton.solve import solve
 from gridsum.evaluation.solving import solve as solve_by_network
 from gridsum.model.store import SHIPPED, load
 from gridsum.page.data import network_script
-from gridsum.tasks import Addition, ExpressionError, Task, find
-from tests.oracles.column_addition import changed
+from gridsum.tasks import ExpressionError, Task, find
+from tests.oracles.column_addition import ADD, changed
 from tests.oracles.traces import trace_expression
 from tests.page.conftest import Node
-
-ADD = Addition()
 
 TABLE = read_rule(SHIPPED / "exact.rule.json")
 TABLES = {table.task.name: table for table in shipped_rules().values()}

@@ -19,12 +19,10 @@ from gridsum.evaluation.solving import solve
 from gridsum.io.version import __version__
 from gridsum.model.store import EXACT_SEEDS, SHIPPED, load, other_records
 from gridsum.page.site import words
-from gridsum.tasks import Addition
 from tests.browser import DESKTOP, PHONE, Visit, visiting
 from tests.oracles.attention import score_terms
+from tests.oracles.column_addition import ADD
 from tests.oracles.traces import trace_expression
-
-ADD = Addition()
 
 EXAMPLE = "523+102+9416"
 TABLE = read_rule(SHIPPED / "exact.rule.json")

@@ -16,16 +16,14 @@ from gridsum.data.streams import Stream
 from gridsum.model.rule import RuleNetwork
 from gridsum.model.store import load, load_runs
 from gridsum.study.watch import look
-from gridsum.tasks import Addition
 from gridsum.training import loop
 from gridsum.training.discovery import at_step, draw, grid_of, place, rate, recurrent_steps
 from gridsum.training.exact import ExactGradients
 from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
 from gridsum.training.loop import Fleet, train
 from tests.faults.trainings import outcome
+from tests.oracles.column_addition import ADD
 from tests.training.test_loop import Told
-
-ADD = Addition()
 
 CPU = torch.device("cpu")
 TINY = override(
