@@ -10,6 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from gridsum.model.inside import Trace
     from gridsum.model.store import Model
 
 
@@ -55,6 +56,14 @@ def base() -> "Model":
     from gridsum.model.store import load
 
     return load("base")
+
+
+@pytest.fixture(scope="session")
+def traces(base: "Model") -> "list[Trace]":
+    """Computations of the shipped network on grids of different shapes."""
+    from tests.figures.conftest import traced
+
+    return [traced(base, text)[1] for text in ("523+102+9416", "58+67")]
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ from tests.automaton.test_consolidate import TableRule
 from tests.oracles.column_addition import by_columns, changed
 
 
-def consolidated(table: RuleTable, problems: int = 12_000) -> RuleTable:
+def consolidated(table: RuleTable) -> RuleTable:
     """What a run that is this table would be taught; where any code will do, the table's own."""
     run = TableRule(table)
-    _, learnt = draw(run, ConsolidationConfig(problems=problems), 0, lambda _: None)  # type: ignore[arg-type]
+    _, learnt = draw(run, ConsolidationConfig(problems=4_000), 0, lambda _: None)  # type: ignore[arg-type]
     assert learnt is not None
     assert learnt.states.tolist() == list(range(table.outside))
     return run.taught(learnt)
@@ -35,4 +35,4 @@ def test_what_was_never_right_is_found_in_base_2():
     one = 2
     broken = changed(table, {(1, None, table.outside, one): 1})
     assert not prove(broken).proved
-    assert prove(consolidated(broken, 3_000)).proved
+    assert prove(consolidated(broken)).proved

@@ -12,7 +12,6 @@ from torch.nn import functional as F
 
 from gridsum.automaton import consolidate
 from gridsum.automaton.consolidate import draw, fit
-from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
 from gridsum.automaton.observe import Observed, observe
 from gridsum.automaton.proof import prove
@@ -23,12 +22,10 @@ from gridsum.automaton.targets import ANY, TargetTable, target_table
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import PAD, find
-from tests.automaton.test_consolidate import TableRule
-from tests.oracles.column_addition import CODES, by_columns, changed, column_addition, shipped
+from tests.automaton.test_consolidate import LOOK, TableRule
+from tests.oracles.column_addition import CODES, by_columns, changed, column_addition, column_addition_with_two_meanings
 from tests.oracles.second_checker import second_check
 from tests.oracles.sizes import SMALL_RULE
-
-LOOK = ConsolidationConfig(problems=12_000, digits=(1, 3))
 
 
 @dataclass(frozen=True)
@@ -197,30 +194,13 @@ def test_states_without_a_pattern_are_refused():
         minimise(observe(one, LOOK, 0), reading, 0.0)  # type: ignore[arg-type]
 
 
-def two_meanings_of(table: RuleTable) -> RuleTable:
-    """The shipped rule, but a 1 that a carry alone makes, over a blank, has the code of a 1 that gives a carry."""
-    found = meaning_of(table)
-    code = {(state.digit, state.carry): state.number for state in found.states}
-    one, both = code[1, 0], code[1, 1]
-    (blank,) = (c.number for c in found.states if c.meaning == "blank")
-    carried = [number for (_, carry), number in code.items() if carry]
-    steps = table.steps.copy()
-    base = table.task.alphabet.base
-    for x in (base, base + 1):
-        for right in carried:
-            steps[x, :, right, blank] = np.where(steps[x, :, right, blank] == one, both, steps[x, :, right, blank])
-    steps[base + 1, :, both, blank] = table.steps[base + 1, :, one, blank]
-    return replace(table, steps=steps)
-
-
 def test_a_run_with_two_meanings_of_a_code_becomes_a_rule_that_both_checkers_prove():
     """Its codes are 22, its states 21; and the rule that it is taught has one meaning for each."""
-    table = two_meanings_of(shipped())
-    assert (table.steps != shipped().steps).any()
+    table = column_addition_with_two_meanings()
     run = TableRule(table)
-    found, learnt = draw(run, ConsolidationConfig(problems=30_000), 0, lambda _: None)  # type: ignore[arg-type]
+    found, learnt = draw(run, ConsolidationConfig(problems=12_000, digits=(1, 4)), 0, lambda _: None)  # type: ignore[arg-type]
     assert found.right == found.targets_right == 1.0
-    assert found.states == 21
+    assert found.states == CODES
     assert learnt is not None
     taught = run.taught(learnt)
     assert not prove(taught).failures[:3]
@@ -277,7 +257,7 @@ def test_networks_are_consolidated_together_and_proved(unfinished: RuleNetwork):
 
 def test_a_fleet_is_consolidated_as_its_runs_alone(unfinished: RuleNetwork):
     """One short round: in long ones another order of adding grows to other weights."""
-    short, seeds = replace(ROUND, rounds=1, steps=60), (5, 6)
+    short, seeds = replace(ROUND, rounds=1, steps=20), (5, 6)
     fleet = unfinished.alone(0, 0)
     results = dict(settle(fleet, short, seeds))
     for run, seed in enumerate(seeds):

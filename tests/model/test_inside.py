@@ -1,21 +1,13 @@
 import dataclasses
 
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gridsum.model.inside import SHARED, Trace
-from gridsum.model.store import Model
 from gridsum.tasks import PAD
-from tests.figures.conftest import traced
 from tests.oracles.column_addition import ADD
 from tests.oracles.seq2grid import place
-
-
-@pytest.fixture(scope="module")
-def traces(base: Model) -> list[Trace]:
-    return [traced(base, text)[1] for text in ("523+102+9416", "58+67")]
 
 
 def shown(symbols: torch.Tensor) -> list[str]:

@@ -36,12 +36,9 @@ def test_soft_placement_is_the_recurrence(height, width, length):
     """Nine symbols overflow the smaller grids, downwards and to the left."""
     x, logits = random_input(2, 2, length)
     actions = logits.softmax(-1)
-    torch.testing.assert_close(
-        place_soft(x, actions, height, width), by_recurrence(x, actions, height, width), rtol=1e-12, atol=1e-12
-    )
-    torch.testing.assert_close(
-        seq2grid(x, actions, height, width), by_recurrence(x, actions, height, width), rtol=1e-12, atol=1e-12
-    )
+    expected = by_recurrence(x, actions, height, width)
+    torch.testing.assert_close(place_soft(x, actions, height, width), expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(seq2grid(x, actions, height, width), expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("length", [256, 600])

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 from filelock import FileLock
 
 from gridsum.cli import main
@@ -18,8 +17,9 @@ from gridsum.study.report import pages
 from gridsum.study.reproduction import Reproduction
 from gridsum.study.results import load_results
 from tests.cli.conftest import command
+from tests.faults.trainings import CPU
 
-__all__ = ["command"]
+__all__ = ["CPU", "command"]
 ROOT = Path(__file__).parents[2]
 
 
@@ -46,9 +46,6 @@ def quick_jobs(*variants: str) -> dict[tuple[str, str], Job]:
     """The jobs of `reproduce --quick`, by stage and subject."""
     asked = Reproduction(variants or tuple(PAPER_VARIANTS), (0, 1), quick=True)
     return {(job.stage, job.training.subject): job for job in asked.jobs()}
-
-
-CPU = torch.device("cpu")
 
 
 def rewrite_records(path: Path, change: Callable[[Record], dict[str, int]]) -> None:

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from gridsum.baselines.baseline import find_baseline
 from gridsum.study.baselines import NOT_MEASURED, baseline_records, filled, pages
 from tests.oracles.records import make_record
@@ -32,11 +30,6 @@ def test_a_number_is_reached_if_the_best_seeds_interval_says_so():
     assert verdicts["grid-lstm", "2x15"] == NOT_MEASURED
 
 
-@pytest.fixture(scope="module")
-def kept():
-    return baseline_records(ROOT / "results")
-
-
 def test_the_documents_are_what_the_records_say():
     """Made of the records that are kept and of those of the shipped models; all that they tell of is measured."""
     for path, text in pages(ROOT / "results", ROOT / "docs").items():
@@ -45,9 +38,9 @@ def test_the_documents_are_what_the_records_say():
         assert not re.search(r"\{[^}]*/", text), "every place for a number is filled"
 
 
-def test_causes_are_told_of_those_that_fall_short(kept):
+def test_causes_are_told_of_those_that_fall_short():
     """Of every baseline whose own paper's number is not reached, and of no other."""
-    claims = table_lines(filled("{table claims}", kept), "Own papers' numbers")
+    claims = table_lines(filled("{table claims}", baseline_records(ROOT / "results")), "Own papers' numbers")
     short = {line[0] for line in claims if line[-1] == "no"}
     told = (ROOT / "results" / "notes-baselines.md").read_text().split("\n**")
     titles = {find_baseline(name).title for name in short}

@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-import torch
 
 from benchmarks.ship import ship
 from gridsum.cli import main
@@ -12,8 +11,7 @@ from gridsum.evaluation.records import append, read
 from gridsum.model import store
 from gridsum.study.check import check, parts
 from gridsum.study.results import load_results
-
-CPU = torch.device("cpu")
+from tests.study.conftest import CPU
 
 
 @pytest.fixture

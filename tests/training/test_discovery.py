@@ -21,11 +21,10 @@ from gridsum.training.discovery import at_step, draw, grid_of, place, rate, recu
 from gridsum.training.exact import ExactGradients
 from gridsum.training.folders import FolderError, load_checkpoint, read_metrics
 from gridsum.training.loop import Fleet, train
-from tests.faults.trainings import outcome
+from tests.faults.trainings import CPU, outcome
 from tests.oracles.column_addition import ADD
 from tests.training.test_loop import Told
 
-CPU = torch.device("cpu")
 TINY = override(
     ExactConfig(rule=RuleConfig(bits=4, width=8, hidden=8, placement_hidden=8, groups=2)),
     {

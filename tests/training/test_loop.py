@@ -32,10 +32,8 @@ from gridsum.training.folders import (
     write_summary,
 )
 from gridsum.training.loop import Fleet, train
-from tests.faults.trainings import outcome
+from tests.faults.trainings import CPU, outcome
 from tests.training.test_gradients import tiny
-
-CPU = torch.device("cpu")
 
 
 class Told(Progress):
