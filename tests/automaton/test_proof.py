@@ -135,14 +135,14 @@ def test_what_is_proved_answers_from_any_start(name):
     problems = [*map(table.task.parse, drawn)]
     contexts = [(x, left, right, below) for x, left, right, below in at_rest(table, problems) if below != table.outside]
     proved = 0
-    for _ in range(150):
+    for _ in range(75):
         entry = [int(part) for part in contexts[chance.integers(len(contexts))]]
         entry[chance.integers(1, 4)] = int(chance.integers(table.outside + 1))
         altered = changed(table, {tuple(entry): int(chance.integers(table.outside))})
         if prove(altered).proved:
             proved += 1
             assert answers_from_any_start(altered, problems, chance), entry
-    assert 10 < proved < 140
+    assert 5 < proved < 70
 
 
 def test_nobody_reads_what_the_last_column_carries_to_the_right():
