@@ -105,8 +105,9 @@ def codes_in(seen: Observed) -> np.ndarray:
     return np.column_stack((seen.windows[:, 0], np.append(seen.patterns, OUTSIDE)[seen.windows[:, 1:]]))
 
 
-def behaviour_of(observed: Observed, reading: tuple[int, ...] = RULE.outputs) -> Behaviour:
-    return minimise.minimise(observed, np.array(reading), 0.0)
+def behaviour_of(observed: Observed, reading: tuple[int, ...] = RULE.outputs, rare: float = 0.0) -> Behaviour:
+    shown = minimise.Shown(observed, np.array(reading), rare)
+    return shown.behaviour(minimise.partition(shown.seen, shown.reads))
 
 
 def targets_of(observed: Observed) -> TargetTable:
@@ -146,7 +147,7 @@ def test_a_term_right_above_the_lowest_row_is_read():
 def test_rare_codes_are_taken_for_mistakes(seen: Observed):
     frequency = np.bincount(codes_in(seen)[:, OWN], seen.counts, minlength=CODES) / seen.counts.sum()
     rare = float(np.median(frequency))
-    found = minimise.minimise(seen, np.array(RULE.outputs), rare)
+    found = behaviour_of(seen, rare=rare)
     assert set(found.states.tolist()) <= set(np.flatnonzero(frequency >= rare).tolist())
 
 
@@ -247,7 +248,7 @@ def test_states_that_no_situation_compares_are_kept_apart_where_else_the_table_f
     found, learnt = consolidate.draw(run, look, 0, lambda _: None)  # type: ignore[arg-type]
     assert (found.exchanged, found.targets_right) == (False, 1.0)
     assert learnt is not None
-    few = minimise.minimise(observed_of(run.rule, look), run.outputs().numpy(), 0.0)
+    few = behaviour_of(observed_of(run.rule, look), run.rule.outputs)
     assert len(few.states) < table.outside <= found.states
     small = run.table(learnt.states.tolist())
     taught = np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8)

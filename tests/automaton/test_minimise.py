@@ -12,7 +12,8 @@ from torch.nn import functional as F
 
 from gridsum.automaton import consolidate
 from gridsum.automaton.consolidate import draw, fit
-from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, TooManyStates, minimise, partition
+from gridsum.automaton.minimise import BELOW, LEFT, RIGHT, Behaviour, TooManyStates, partition
+from gridsum.automaton.minimise import Shown as Types
 from gridsum.automaton.observe import Observed, observe
 from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
@@ -141,9 +142,14 @@ class Shown(TableRule):
         return state
 
 
+def behaviour_of(run: Shown, reading: np.ndarray, rare: float) -> Behaviour:
+    types = Types(observe(run, LOOK, 0), reading, rare)  # type: ignore[arg-type]
+    return types.behaviour(partition(types.seen, types.reads))
+
+
 def by_recoding(run: Shown) -> tuple[int, np.ndarray, TargetTable]:
     """How many states a run has, their patterns, and the target table."""
-    behaviour = minimise(observe(run, LOOK, 0), run.outputs().numpy(), 2e-4)  # type: ignore[arg-type]
+    behaviour = behaviour_of(run, run.outputs().numpy(), 2e-4)
     return len(behaviour.states), behaviour.states, target_table(behaviour)
 
 
@@ -191,7 +197,7 @@ def test_states_without_a_pattern_are_refused():
     reading = np.array(rule.outputs)
     reading[14] = PAD
     with pytest.raises(TooManyStates, match="no bit pattern is left"):
-        minimise(observe(one, LOOK, 0), reading, 0.0)  # type: ignore[arg-type]
+        behaviour_of(one, reading, 0.0)
 
 
 def test_a_run_with_two_meanings_of_a_code_becomes_a_rule_that_both_checkers_prove():

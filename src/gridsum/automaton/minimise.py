@@ -103,12 +103,6 @@ class Shown:
         )
 
 
-def minimise(seen: Observed, outputs: np.ndarray, rare: float, *, apart: bool = False) -> Behaviour:
-    """The states of a run and what they do. With `apart`, strangers are kept apart."""
-    shown = Shown(seen, outputs, rare)
-    return shown.behaviour(partition(shown.seen, shown.reads, apart=apart))
-
-
 def _changes(seen: Observed, classes: np.ndarray) -> np.ndarray:
     """[n, n]: how often a cell came from one class to another."""
     changes = np.zeros((int(classes.max()) + 1,) * 2, np.int64)

@@ -114,9 +114,6 @@ class Sums:
         start = torch.randint(256, x.shape, generator=generator, dtype=torch.uint8, device=rule.device)
         return Sums(x, wanted, (start * (order % 2)[:, None, None]).cpu())
 
-    def __len__(self) -> int:
-        return len(self.x)
-
     def of(self, which: Tensor | slice) -> "Sums":
         return Sums(self.x[which], self.wanted[which], self.start[which])
 
@@ -154,7 +151,7 @@ class Search:
     @property
     def share(self) -> float:
         """Of the judges that are right."""
-        return int(self.right.sum()) / len(self.judges)
+        return float(self.right.double().mean())
 
     def written(self, classes: np.ndarray) -> tuple[np.ndarray, TargetTable]:
         """The table of a partition, and its number for the state of each type."""
@@ -191,7 +188,7 @@ class Search:
         for _ in range(_ROUNDS):
             while passes(1, _LIKELY):
                 pass
-            parts = [self.sums.of(slice(first, first + _PART)) for first in range(0, len(self.sums), _PART)]
+            parts = [self.sums.of(slice(first, first + _PART)) for first in range(0, len(self.sums.x), _PART)]
             self.solved = [(part, self.answered(part, self.learnt)) for part in parts]
             self.failed.clear()
             while passes(0):
@@ -265,7 +262,7 @@ class Search:
         """Go over to these classes, if by their table so many more judges are right, or else if they are smaller states
         and spoil no sum at all. What they would spoil is a judge from there on."""
         least = int(self.right.sum()) + more
-        if self.tried >= _TRIES or least > len(self.judges) or proposal in self.failed:
+        if self.tried >= _TRIES or least > len(self.right) or proposal in self.failed:
             return False
         self.failed.add(proposal)
         classes = self.changed(proposal)
@@ -284,9 +281,9 @@ class Search:
         if not more:
             for sums, solved in self.solved:
                 spoilt = sums.of((solved & ~self.answered(sums, learnt)).nonzero()[:, 0])
-                if len(spoilt):
+                if len(spoilt.x):
                     self.judges = spoilt.and_then(self.judges)
-                    self.right = F.pad(self.right, (len(spoilt), 0), value=True)
+                    self.right = F.pad(self.right, (len(spoilt.x), 0), value=True)
                     return False
         self.classes, self.learnt, self.right = classes, learnt, right
         return True

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gridsum.tasks.alphabet import Alphabet
-from gridsum.tasks.task import BLANKS_COUNT, ExpressionError, RowRule, Task
+from gridsum.tasks.task import BLANKS_COUNT, LONGER, ExpressionError, RowRule, Task
 
 
 class Times(Task):
@@ -17,13 +17,7 @@ class Times(Task):
 
     kind, signs, asks = "times", "*", "a number times one-digit factors"
     unwritten = -1  # a factor that is not there is not a 0
-    settings: Mapping[str, Any] = {
-        **BLANKS_COUNT,
-        "phases.place.steps": 3200,
-        "phases.bits.steps": 4000,
-        "phases.long.steps": 2000,
-        "rule.bits": 10,
-    }
+    settings: Mapping[str, Any] = {**BLANKS_COUNT, **LONGER, "phases.place.steps": 3200, "rule.bits": 10}
 
     @property
     def problem(self) -> str:
@@ -91,11 +85,10 @@ class Maximum(Task):
     # What goes right begins at the left border: few columns beyond the digits, and steps enough to cross them.
     settings: Mapping[str, Any] = {
         **BLANKS_COUNT,
+        **LONGER,
         "rule.bits": 10,
         "discovery.spare_columns": 1,
-        "phases.bits.steps": 4000,
         "phases.bits.recurrent": (5, 10),
-        "phases.long.steps": 2000,
         "phases.long.recurrent": (8, 16),
     }
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 BLANKS_COUNT: Mapping[str, Any] = {f"phases.{phase}.pad_weight": 1.0 for phase in ("soft", "bits", "long")}
 """Settings for a task whose results have leading zeros that its terms do not have: a blank counts as a digit does."""
+LONGER: Mapping[str, Any] = {"phases.bits.steps": 4000, "phases.long.steps": 2000}
+"""Settings for a task whose columns hand on more than one carry."""
 DECIMAL = 10
 _THOUSANDS = re.compile(r"(?<![\d,])\d{1,3}(,\d{3})+(?![\d,])")
 
