@@ -340,7 +340,7 @@ def fuzz(table: RuleTable, count: int) -> None:
 def test_shipped_rules_are_small_proved_and_right(name: str):
     table = shipped_rule(name)
     assert table is not None
-    assert len(table.to_json()) <= 3_000
+    assert len(table.to_json()) <= (3_000 if table.task.alphabet.base < 16 else 7_000)
     assert prove(table).proved
     fuzz(table, 600)
 
