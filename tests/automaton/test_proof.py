@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gridsum.automaton.construct import construct
-from gridsum.automaton.meaning import Sum, meaning_of
+from gridsum.automaton.meaning import meaning_of
 from gridsum.automaton.proof import Proof, prove
 from gridsum.automaton.run import Run, frames
 from gridsum.automaton.solve import solve
@@ -324,4 +324,4 @@ def test_a_wrong_column_is_found():
     entries = {(3, None, rights, code(4, carry)): code(8, 0) for carry in (0, 1)}
     meaning = meaning_of(changed(RULE, entries))
     assert meaning.wrong
-    assert Sum(8, 0) in meaning.sums[3, 4, 0]
+    assert (8, 0) in meaning.sums[3, 4, 0]

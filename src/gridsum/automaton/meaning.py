@@ -4,19 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
 
 from gridsum.automaton.proof import TERM_KINDS, Certificate, Check, find_certificate
 from gridsum.automaton.rows import Cell
+from gridsum.automaton.rows import Meaning as Sum
 from gridsum.automaton.table import RuleTable
 from gridsum.tasks.alphabet import LETTERS
-
-
-class Sum(NamedTuple):
-    """A digit and what is carried: what a state stands for, and what a column comes to."""
-
-    digit: int
-    carry: int
 
 
 @dataclass(frozen=True)
@@ -78,12 +71,12 @@ def meaning_of(table: RuleTable) -> Meaning:
     for place, kind, context, _, _, end in check.cells():
         if not (place.first or end):
             for state in check.comes_to(kind, context):
-                found = Sum(check.reads[state] or 0, known.meaning_of[kind][state][1])
+                found = check.reads[state] or 0, known.meaning_of[kind][state][1]
                 sums[context[0], place.below, place.carry].add(found)
     states = tuple(_state(check, known, number, pattern) for number, pattern in enumerate(table.states))
     rare = (None, 0) if check.rule.row.rightward else (None,)
     cases = {
-        (own, below, carry): Sum(*wanted)
+        (own, below, carry): wanted
         for (own, below, carry), wanted in check.rule.cases()
         if own is not None and (below not in rare or (own, below, carry) in sums)
     }

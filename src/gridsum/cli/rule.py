@@ -83,8 +83,8 @@ def _column(table: "RuleTable", meaning: "Meaning", rows: "dict[str, list[set[Su
     letters, row = table.task.alphabet.digits, meaning.check.rule.row
 
     def cell(values: "set[Sum]") -> str:
-        names = ["" if value.carry == row.nothing else row.name(value.carry) for value in values]
-        told = [name + " " * (len(name) > 1) + letters[value.digit] for name, value in zip(names, values, strict=True)]
+        named = [("" if carry == row.nothing else row.name(carry), letters[digit]) for digit, carry in values]
+        told = [name + " " * (len(name) > 1) + letter for name, letter in named]
         return told[0] if len(told) == 1 else "?" * bool(told)
 
     lines = [("", "·", *letters), *((name, *map(cell, cells)) for name, cells in rows.items())]
