@@ -3,7 +3,7 @@
     python benchmarks/slider.py RUN/seed-0 > src/gridsum/shipped/training.js
 
 The run must have kept its weights, as one of this command does: gridsum train --variant exact --setting small
---rule.hidden 64 --discovery.keep_epochs 1 --out RUN.
+--seeds 0 --rule.bits 8 --rule.hidden 64 --discovery.keep_epochs 1 --out RUN.
 
 A network is folded first: what a cell makes of each symbol, what bits show to those beside them, and FFN_3. Weights are
 rounded row by row. The page says which command trains the run again.
