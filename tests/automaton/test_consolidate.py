@@ -111,7 +111,7 @@ def behaviour_of(observed: Observed, reading: tuple[int, ...] = RULE.outputs, ra
 
 
 def targets_of(observed: Observed) -> TargetTable:
-    return targets.target_table(behaviour_of(observed))
+    return targets.one_way(behaviour_of(observed))
 
 
 def test_what_is_seen_is_what_the_rule_does(seen: Observed):
@@ -227,7 +227,19 @@ def test_what_goes_to_the_right_is_drawn_with_left_and_right_exchanged():
     table = construct(find("max:base=3"))
     run = TableRule(table)
     found, learnt = consolidate.draw(run, replace(LOOK, problems=48_000), 0, lambda _: None)  # type: ignore[arg-type]
-    assert (found.exchanged, found.states, found.tried, found.targets_right) == (True, len(table.states), 0, 1.0)
+    assert (found.goes, found.states, found.tried, found.targets_right) == ("right", len(table.states), 0, 1.0)
+    assert learnt is not None
+    assert prove(run.taught(learnt)).proved
+
+
+def test_what_goes_both_ways_in_one_row_is_drawn_with_all_that_was_seen_beside_each_neighbour():
+    """The sign goes to the right, to the digits; then carries and borrows go to the left."""
+    table = construct(find("mixed:base=3"))
+    run = TableRule(table)
+    look = replace(LOOK, problems=48_000, digits=(1, 5), repair=False)
+    found, learnt = consolidate.draw(run, look, 0, print)  # type: ignore[arg-type]
+    print(found)
+    assert (found.goes, found.targets_right) == ("both", 1.0)
     assert learnt is not None
     assert prove(run.taught(learnt)).proved
 
@@ -246,7 +258,7 @@ def test_states_that_no_situation_compares_are_kept_apart_where_else_the_table_f
     run = with_twins(table := construct(find("times:base=3")))
     look = replace(LOOK, problems=20_000, digits=(1, 4), repair=False)
     found, learnt = consolidate.draw(run, look, 0, lambda _: None)  # type: ignore[arg-type]
-    assert (found.exchanged, found.targets_right) == (False, 1.0)
+    assert (found.goes, found.targets_right) == ("left", 1.0)
     assert learnt is not None
     few = behaviour_of(observed_of(run.rule, look), run.rule.outputs)
     assert len(few.states) < table.outside <= found.states
@@ -265,7 +277,7 @@ def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_a
     assert table.outputs[one] == table.outputs[other] != table.outputs[parted]
     classes = np.where(shown.seen.patterns == other, one, shown.seen.patterns)
     classes = np.where((classes == parted) & (shown.seen.kinds % 2 > 0), table.outside, classes)
-    found = Search(shown, run.places, Sums.asked(run, look, 0), classes)  # type: ignore[arg-type]
+    found = Search(shown, targets.one_way, run.places, Sums.asked(run, look, 0), classes)  # type: ignore[arg-type]
     assert found.share < 0.9
     told = list[str]()
     monkeypatch.setattr(apart, "_CHILD", f"from gridsum.automaton import search; search._NEWS = 5; {apart._CHILD}")
@@ -326,17 +338,17 @@ def test_what_becomes_another_but_never_comes_back_is_a_mistake(seen: Observed):
 def test_the_start_is_a_code_like_any_other(seen: Observed):
     """Codes are renumbered so that the start, all bits off, comes first; one that is never at rest is added."""
     behaviour, start = behaviour_of(seen), code(3, 1)
-    plain = targets.target_table(replace(behaviour, states=1 + np.arange(CODES)))
+    plain = targets.one_way(replace(behaviour, states=1 + np.arange(CODES)))
     assert plain.states.tolist() == list(range(CODES + 1))
     assert plain.targets.shape == (len(CELL_SYMBOLS), *[CODES + 2] * 3)
     assert (plain.targets[:, :, 0] == ANY).all()
     assert (plain.targets[:, :, :, 0] == ANY).all()
-    known = targets.target_table(behaviour).targets
+    known = targets.one_way(behaviour).targets
     assert (plain.targets[:, 1:, 1:, 1:] == np.where(known == ANY, ANY, known + 1)).all()
     assert ((plain.targets[:, 0, 1:, 1:] != ANY) == (known != ANY).any(1)).all()
     swapped = np.arange(CODES)
     swapped[[0, start]] = start, 0
-    moved = targets.target_table(replace(behaviour, states=swapped))
+    moved = targets.one_way(replace(behaviour, states=swapped))
     assert moved.states[0] == 0
     assert (moved.targets[:, 0, 0, 0] == ANY).tolist() == (known[:, start, start, start] == ANY).tolist()
 

@@ -19,7 +19,7 @@ from gridsum.automaton.proof import prove
 from gridsum.automaton.rule import LearnedRule
 from gridsum.automaton.settle import settle
 from gridsum.automaton.table import RuleTable
-from gridsum.automaton.targets import ANY, TargetTable, target_table
+from gridsum.automaton.targets import ANY, TargetTable, one_way
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.tasks import PAD, find
@@ -150,7 +150,7 @@ def behaviour_of(run: Shown, reading: np.ndarray, rare: float) -> Behaviour:
 def by_recoding(run: Shown) -> tuple[int, np.ndarray, TargetTable]:
     """How many states a run has, their patterns, and the target table."""
     behaviour = behaviour_of(run, run.outputs().numpy(), 2e-4)
-    return len(behaviour.states), behaviour.states, target_table(behaviour)
+    return len(behaviour.states), behaviour.states, one_way(behaviour)
 
 
 @pytest.mark.parametrize("state", [0, 4, 17], ids=["blank", "digit", "digit with a carry"])

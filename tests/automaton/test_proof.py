@@ -96,7 +96,8 @@ RESTING = at_rest(RULE, small_sums())
 
 
 @pytest.mark.parametrize(
-    ("name", "one"), [("subtract:base=2", "100-11-0"), ("times:base=2", "11*1"), ("max:base=2", "1^0")]
+    ("name", "one"),
+    [("subtract:base=2", "100-11-0"), ("times:base=2", "11*1"), ("max:base=2", "1^0"), ("mixed:base=2", "100-11+1")],
 )
 def test_a_rule_that_reads_otherwise_where_a_problem_rests_is_not_proved(name, one):
     """But for the lowest row; also beside and over a blank that borrows, as the second place of 100 − 11 is one."""
@@ -127,7 +128,7 @@ def answers_from_any_start(table: RuleTable, problems: Iterable[Sequence[str]], 
     return True
 
 
-@pytest.mark.parametrize("name", ["subtract:base=2", "times:base=2", "max:base=2"])
+@pytest.mark.parametrize("name", ["subtract:base=2", "times:base=2", "max:base=2", "mixed:base=2"])
 def test_what_is_proved_answers_from_any_start(name):
     """With one entry changed. What the check leaves out because it never stands side by side must be just that."""
     table, chance = construct(find(name)), np.random.default_rng(0)

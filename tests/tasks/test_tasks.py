@@ -260,7 +260,7 @@ def test_a_rule_in_another_base_is_a_table_of_that_base():
 
 
 BY_HAND = {"add": 21, "add:base=16": 33, "subtract": 22, "subtract:base=2": 6, "times:base=2": 5, "times:base=3": 13,
-           "times:base=4": 29, "max:base=4": 14, "max:base=2": 8}  # fmt: skip
+           "times:base=4": 29, "max:base=4": 14, "max:base=2": 8, "mixed:base=2": 13, "mixed:base=3": 17}  # fmt: skip
 """Tasks, and how many states a rule by hand has."""
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gridsum.automaton.proof import GROUND, TERM_KINDS, Certificate, Kind
+from gridsum.automaton.proof import GROUND, Certificate, Kind
 from gridsum.automaton.table import OPEN, SKIP, WRITE, RuleTable
 from gridsum.tasks import FIRST_DIGIT, PAD
 
@@ -126,6 +126,6 @@ def certificate_text(table: RuleTable, certificate: Certificate, lists: Lists) -
     def among(some: set[int]) -> str:
         return lists.name((str(state in some).lower() for state in states), "bool")
 
-    meanings = lists.name(map(known, (*TERM_KINDS, GROUND)), "(list (option meaning))")
+    meanings = lists.name(map(known, (*filter(None, certificate.meaning_of), GROUND)), "(list (option meaning))")
     ground, corner = among(certificate.ground), among(certificate.corner)
     return f"certificate_of {meanings} {ground} {corner}"

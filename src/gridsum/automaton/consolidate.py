@@ -32,11 +32,11 @@ from torch.nn import functional as F
 
 from gridsum.automaton.apart import apart
 from gridsum.automaton.minimise import Shown, TooManyStates
-from gridsum.automaton.observe import observe
+from gridsum.automaton.observe import Observed, observe
 from gridsum.automaton.repair import judge, repair
 from gridsum.automaton.rule import LearnedRule, Rules
 from gridsum.automaton.search import Search, Sums
-from gridsum.automaton.targets import ANY, TargetTable
+from gridsum.automaton.targets import ANY, TargetTable, both_ways, one_way
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.ops.devices import Replayed, on_gpu
@@ -72,8 +72,8 @@ class Round:
     found: int = 0
     targets_right: float = 0.0
     """The share of the same sums that the target table answers right."""
-    exchanged: bool = False
-    """Whether the table is drawn with left and right exchanged."""
+    goes: str = "left"
+    """Where the rows of its table pass something on to: left, right, or both."""
     fitted: bool = False
     """Whether the target table was learned; if not, the run has kept its weights."""
     wrong: int = 0
@@ -86,21 +86,23 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     """The target table that a run's own results teach, if there is one that is worth learning.
 
     What a row passes on goes to the left, as a carry does; where minimisation finds no table of this kind that answers
-    as many sums as the run, one is drawn that goes to the right, too: left and right are exchanged. They are searched,
-    the better one first. The first that then answers as many sums as the run is taken; if none does, the best is told.
+    as many sums as the run, one is drawn that goes to the right, too: left and right are exchanged; and then one that
+    goes both ways. They are searched, the best one first. The first that then answers as many sums as the run is taken;
+    if none does, the best is told.
     """
     call = apart if on_gpu(rule.device) else lambda function, *arguments: function(*arguments)
     begun, tried = list[tuple[Round, LearnedRule, Search]](), list[Round]()
-    for exchanged in (False, True):
-        sides = rule.exchanged() if exchanged else rule
-        observed = observe(sides, config, seed)
-        found = Round(observed.right, exchanged=exchanged)
+    looked = dict[bool, Observed]()
+    for goes, sides, form in (("left", rule, one_way), ("right", rule.exchanged(), one_way), ("both", rule, both_ways)):
+        exchanged = goes == "right"
+        looked[exchanged] = observed = looked.get(exchanged) or observe(sides, config, seed)
+        found = Round(observed.right, goes=goes)
         if found.right < config.enough:
             found.why = f"training failed: {found.right:.4f} of the sums are right, too few to learn from"
             return found, None
         try:
             shown = Shown(observed, rule.outputs().cpu().numpy(), config.rare)
-            search = call(Search.begin, shown, sides.places, Sums.asked(sides, config, seed), report)
+            search = call(Search.begin, shown, form, sides.places, Sums.asked(sides, config, seed), report)
         except TooManyStates as error:
             found.why = str(error)
             tried.append(found)
@@ -114,7 +116,7 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
         learnt = _repaired(sides, ended, first, config, seed, found)
         report(_told(found))
         if found.targets_right >= found.right:
-            return found, replace(learnt, targets=learnt.targets.swapaxes(1, 2)) if found.exchanged else learnt
+            return found, replace(learnt, targets=learnt.targets.swapaxes(1, 2)) if found.goes == "right" else learnt
         tried.append(found)
     best = max(tried, key=lambda one: one.targets_right)
     best.why = best.why or "its target table would answer fewer sums right, so it keeps its weights"
@@ -142,7 +144,7 @@ def _repaired(
 
 def _told(found: Round) -> str:
     return (
-        f"{found.right:.4f} of the sums right, {found.states} states{', left and right exchanged' * found.exchanged}, "
+        f"{found.right:.4f} of the sums right, {found.states} states, what a row passes on goes {found.goes}, "
         f"{found.partitions} partitions tried, {found.contexts} contexts seen, {found.tried} tried, a state found for "
         f"{found.found}; {found.targets_right:.4f} right by its target table"
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from gridsum.automaton.proof import TERM_KINDS, Certificate, Check, find_certificate
+from gridsum.automaton.proof import Certificate, Check, find_certificate
 from gridsum.automaton.rows import Cell
 from gridsum.automaton.rows import Meaning as Sum
 from gridsum.automaton.table import RuleTable
@@ -50,9 +50,11 @@ class Meaning:
         for carry in sorted({carry for *_, carry in self.sums}):
             held = sorted({x for x, _, its in self.sums if its == carry})
             rows = {x: [self.sums.get((x, below, carry), set()) for below in (None, *range(rule.base))] for x in held}
-            if held[0] < rule.base:
+            if held[0] in rule.owns:
                 name = f"{rule.row.name(carry) or carry} from the {side}" if carry else f"no carry from the {side}"
-                yield name, {LETTERS[x]: row for x, row in rows.items() if x < rule.base}
+                signs = ("", *self.check.alphabet.signs[1:])
+                own = (f"{signs[x // rule.base]}{LETTERS[x % rule.base]}" for x in rule.owns if x in rows)
+                yield name, dict(zip(own, rows.values(), strict=False))
             else:
                 others[rule.row.name(carry) or "0"] = rows[held[-1]]
         if others:
@@ -60,32 +62,35 @@ class Meaning:
 
     def carry(self, symbol: int, low: bool, state: int) -> int | None:
         """What a cell at rest carries on; it is low over a blank."""
-        found = self.check.certificate.meaning_of[Cell(low, self.check.held_by(symbol)[0])].get(state)
-        return found and found[1]
+        held = self.check.held_by(False, [symbol])
+        found = (self.check.certificate.meaning_of[Cell(low, holds, sign)].get(state) for _, holds, _, sign in held)
+        return next((meaning[1] for meaning in found if meaning), None)
 
 
 def meaning_of(table: RuleTable) -> Meaning:
     known = find_certificate(table)
     check = Check(table, known)
+    rule = check.rule
     sums: defaultdict[Case, set[Sum]] = defaultdict(set)
     for place, kind, context, _, _, end in check.cells():
         if not (place.first or end):
             for state in check.comes_to(kind, context):
                 found = check.reads[state] or 0, known.meaning_of[kind][state][1]
-                sums[context[0], place.below, place.carry].add(found)
+                own = context[0] + rule.base * (rule.signs - 1 if place.own is None else place.sign)
+                sums[own, place.below, place.carry].add(found)
     states = tuple(_state(check, known, number, pattern) for number, pattern in enumerate(table.states))
-    rare = (None, 0) if check.rule.row.rightward else (None,)
+    rare = (None, 0) if rule.row.rightward else (None,)
     cases = {
         (own, below, carry): wanted
-        for (own, below, carry), wanted in check.rule.cases()
+        for (own, below, carry), wanted in rule.cases()
         if own is not None and (below not in rare or (own, below, carry) in sums)
     }
-    return Meaning(check, states, _carry_bits(table.bits, states, check.rule.base), dict(sums), cases)
+    return Meaning(check, states, _carry_bits(table.bits, states, rule.base), dict(sums), cases)
 
 
 def _state(check: Check, known: Certificate, number: int, pattern: int) -> State:
     reads, row = check.reads[number], check.rule.row
-    carries = {means[number][1] for kind in TERM_KINDS if number in (means := known.meaning_of[kind])}
+    carries = {means[number][1] for kind in check.rule.kinds if number in (means := known.meaning_of[kind])}
     carry = min(carries) if len(carries) == 1 else None
     told = "" if carry == row.nothing else f", carry {'?' if carry is None else row.name(carry)}"
     if not carries and number in known.end:

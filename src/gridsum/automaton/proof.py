@@ -5,9 +5,9 @@ for. Where Coq looks at all left neighbours of a cell, here is one row of the ta
 it is found. The row rule knows the task; training and consolidation do not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -58,7 +58,6 @@ class Failure:
         )
 
 
-TERM_KINDS = tuple(Cell(low, holds) for low in (False, True) for holds in Shape)
 Context = tuple[int, int, int]
 """Own symbol, right, below. `outside` stands where there is no neighbour."""
 Right = tuple[Cell, int, Meaning, list[int]]
@@ -96,16 +95,15 @@ class Check:
         self.contexts: set[Context] = set()
         """Those that were looked at."""
         self.states, self.nothing = range(self.outside), self.alphabet.empty_cell
-        self.held = range(self.nothing + 1)
         self.at_border = [self.nothing] if self.mirrored else range(self.rule.base)
-        neighbours = product(TERM_KINDS, self.states)
+        neighbours = product(self.rule.kinds, self.states)
         self.lefts = [left for kind, state in neighbours for left in self.as_neighbour(kind, state)]
         self.is_blank = {state for state, (_, _, blank) in self.lefts if blank}
         self.is_number = {state for state, (_, _, blank) in self.lefts if not blank}
         self.resting = sorted(self.is_blank | self.is_number | certificate.end)
         self.rights = [
             (kind, state, meaning, self.members(kind, meaning))
-            for kind in TERM_KINDS
+            for kind in self.rule.kinds
             for state, meaning in certificate.meaning_of[kind].items()
         ]
         self.ground_states = list(certificate.meaning_of[GROUND])
@@ -122,9 +120,35 @@ class Check:
         return self.rows[start : start + side]
 
     def comes_to(self, kind: Kind, context: Context) -> set[int]:
-        """What follows, with any left neighbour; mirrored, a term's cells have one, but for the last column."""
+        """What follows, with any left neighbour that it may have before its row is at rest."""
         after = self.after(context)
-        return set(after[:-1] if self.mirrored and kind is not GROUND else after)
+        return {after[left] for left in self.lefts_before(kind)}
+
+    def lefts_before(self, kind: Kind) -> Collection[int]:
+        """Any; mirrored, a term's cells have one, but for the last column; of several signs a digit has its own."""
+        if kind is GROUND:
+            return range(self.outside + 1)
+        if self.rule.signs > 1 and kind.holds == Shape.DIGIT:
+            return self.led[kind.sign]
+        return range(self.outside + (not self.mirrored))
+
+    @cached_property
+    def led(self) -> list[set[int]]:
+        """What comes to stand left of the digits of each sign, once the row below is at rest: whatever stands
+        elsewhere, a sign is handed on from the left."""
+        steps, base, ground = self.table.steps, self.rule.base, self.certificate.ground
+        blank = {(None, state) for state in ground | self.certificate.corner | self.is_blank}
+        under = blank | {(self.reads[state], state) for state in self.is_number}
+        possible, found = {case[:2] for case, _ in self.rule.cases()}, list[set[int]]()
+        for sign in range(self.rule.signs):
+            now = set(steps[base + sign][:, :, [state for _, state in under]].flat)
+            if not sign:  # in the first term's row
+                now |= {self.outside, *steps[self.nothing][:, :, list(ground)].flat}
+            over = [[state for digit, state in under if (x + base * sign, digit) in possible] for x in range(base)]
+            while len(now) != len(now := now.union(*(steps[x, list(now)][..., over[x]].flat for x in range(base)))):
+                pass
+            found.append(now)
+        return found
 
     def wanted(self, meaning: Meaning, nothing_left: bool) -> int | None:
         return None if self.rule.none(meaning) and nothing_left else meaning[0]
@@ -202,7 +226,8 @@ class Check:
     def check_last(self, kind: Cell, context: Context, meaning: Meaning) -> Iterator[Failure]:
         """A cell of a term's last column, which reads as its digit; mirrored, of the first, which is blank."""
         yield from self.digits(kind, context, meaning)
-        yield from self.reading(context, self.resting, None if self.mirrored else meaning[0])
+        at_rest = [left for left in self.resting if left in self.lefts_before(kind)]
+        yield from self.reading(context, at_rest, None if self.mirrored else meaning[0])
 
     def check_inner(self, case: Case, twins: list[int]) -> Iterator[Failure]:
         """Any other cell of a term's row, with one right neighbour. Only the border is left of the first column."""
@@ -240,26 +265,27 @@ class Check:
         """Those of terms' rows."""
         for first, low, below in product((True, False), (True, False), self.states):
             for digit in self.digit_below(first, True, low, below):
-                for x in self.at_border:
-                    holds, own = self.held_by(x)
-                    place = Place(first, holds, own, digit, 0)
+                for x, holds, own, sign in self.held_by(first, self.at_border):
+                    place = Place(first, holds, own, digit, 0, sign)
                     if meaning := self.rule.value(place):
-                        yield Case(place, Cell(low, holds), (x, self.outside, below), meaning, None)
+                        yield Case(place, place.kind, (x, self.outside, below), meaning, None)
             for end in (False, True) if self.mirrored else (False,):
                 for digit in self.digit_below(first, False, low, below, end):
-                    for x in range(self.rule.base) if end else self.held:
-                        holds, own = self.held_by(x)
-                        for kind, right, its, twins in self.beside(first, Cell(low, holds)):
-                            place = Place(first, holds, own, digit, its[1])
+                    held = range(self.rule.base if end else self.nothing + 1)
+                    for x, holds, own, sign in self.held_by(first, held):
+                        for kind, right, its, twins in self.beside(first, Cell(low, holds, sign)):
+                            place = Place(first, holds, own, digit, its[1], sign)
                             meaning = self.rule.value(place)
                             if meaning and self.rule.follows(place, kind, its, end):
-                                yield Case(place, Cell(low, holds), (x, right, below), meaning, twins, end)
+                                yield Case(place, place.kind, (x, right, below), meaning, twins, end)
 
-    def held_by(self, x: int) -> tuple[Shape, int | None]:
-        """The kind of a symbol, and its digit if it has one."""
-        if x < self.rule.base:
-            return Shape.DIGIT, x
-        return (Shape.NOTHING if x == self.nothing else Shape.SIGN), None
+    def held_by(self, first: bool, symbols: Iterable[int]) -> Iterator[tuple[int, Shape, int | None, int]]:
+        """Symbols, each with its kind, its digit if it has one, and what sign its row may have."""
+        for x in symbols:
+            if x < self.rule.base:
+                yield from ((x, Shape.DIGIT, x, sign) for sign in range(1 if first else self.rule.signs))
+            else:
+                yield (x, Shape.NOTHING, None, 0) if x == self.nothing else (x, Shape.SIGN, None, x - self.rule.base)
 
     def check_terms(self) -> Iterator[Failure]:
         for case in self.cells():
@@ -286,7 +312,7 @@ class Check:
 def find_certificate(table: RuleTable) -> Certificate:
     """What the cells that are checked must mean, from the lowest row on. A table that passes with any certificate
     passes with this one, the least."""
-    kinds: tuple[Kind, ...] = (GROUND, *TERM_KINDS)
+    kinds: tuple[Kind, ...] = (GROUND, *Rows.of(table.task).kinds)
     found, size = Certificate({kind: {} for kind in kinds}, set(), set()), -1
     while size != len(found):
         size, check = len(found), Check(table, found)

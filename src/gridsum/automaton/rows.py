@@ -21,6 +21,8 @@ class Cell(NamedTuple):
 
     low: bool
     holds: Shape
+    sign: int = 0
+    """Of several, the number of its row's, for a sign and for digits."""
 
 
 Meaning = tuple[int, int]
@@ -35,8 +37,10 @@ def fits(first: bool, kind: Cell, right: Cell) -> bool:
         return False
     match kind.holds, right.holds:
         case (Shape.DIGIT, Shape.DIGIT) | (Shape.NOTHING, Shape.NOTHING):
-            return True
-        case (Shape.SIGN, Shape.DIGIT) | (Shape.NOTHING, Shape.SIGN):
+            return kind.sign == right.sign
+        case Shape.SIGN, Shape.DIGIT:
+            return not first and kind.sign == right.sign
+        case Shape.NOTHING, Shape.SIGN:
             return not first
         case Shape.NOTHING, Shape.DIGIT:
             return first
@@ -54,10 +58,11 @@ class Place(NamedTuple):
     """The digit below; None over the ground or a blank."""
     carry: int
     """From the right."""
+    sign: int = 0
 
     @property
     def kind(self) -> Cell:
-        return Cell(self.below is None, self.holds)
+        return Cell(self.below is None, self.holds, self.sign)
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ class Rows:
 
     base: int
     row: RowRule
+    signs: int = 1
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -74,13 +80,25 @@ class Rows:
             raise TaskError(
                 f"the task {task.name} has no row rule, so nothing can be checked; add, subtract, times and max do"
             )
-        return (Adding if task.row.coq == "addition" else Rows)(task.alphabet.base, task.row)
+        kind = Adding if task.row.coq == "addition" else Rows
+        return kind(task.alphabet.base, task.row, len(task.alphabet.signs))
+
+    @cached_property
+    def kinds(self) -> tuple[Cell, ...]:
+        """Of the cells of terms' rows."""
+        every = product((False, True), Shape, range(self.signs))
+        return tuple(Cell(*kind) for kind in every if kind[1] != Shape.NOTHING or not kind[2])
+
+    @property
+    def owns(self) -> range:
+        """What `column` is told of digits: those of the second sign follow those of the first."""
+        return range(self.base * self.signs)
 
     def cases(self) -> Iterator[tuple[tuple[int | None, int | None, int], Meaning]]:
         """Own digit, digit below and carry, with what the column makes of them; for all carries that come about."""
-        digits, carries = range(self.base), [0]
+        carries = [0]
         for carry in carries:  # which grow as they are found
-            for own, below in product((*digits, None), (None, *digits)):
+            for own, below in product((*self.owns, None), (None, *range(self.base))):
                 if meaning := self.row.column(own, below, carry):
                     carries += [meaning[1]] if meaning[1] not in carries else []
                     yield (own, below, carry), meaning
@@ -89,7 +107,8 @@ class Rows:
         """What a cell means: its own digit in the first term, else as the rule says; None where this never happens."""
         if place.first and not self.row.rightward:
             return place.own or 0, self.row.nothing
-        return self.row.column(place.own, place.below, place.carry)
+        own = None if place.own is None else place.own + self.base * place.sign
+        return self.row.column(own, place.below, place.carry)
 
     def follows(self, place: Place, kind: Cell, meaning: Meaning, end: bool) -> bool:
         """Whether a neighbour of a kind that means this can stand where a place's carry comes from; `end` if the place
@@ -143,7 +162,8 @@ class Rows:
     def _last(self) -> dict[Place, tuple[Meaning, "_Way"]]:
         """What can stand in the last column."""
         first = (Place(True, Shape.DIGIT, own, None, 0) for own in range(self.base))
-        others = (Place(False, Shape.DIGIT, own, below, 0) for own, below in product(range(self.base), repeat=2))
+        each = product(range(self.signs), range(self.base), range(self.base))
+        others = (Place(False, Shape.DIGIT, own, below, 0, sign) for sign, own, below in each)
         found = {place: meaning for place in (*first, *others) if (meaning := self.value(place))}
         return {place: (meaning, _Way.after(place, meaning, last=True)) for place, meaning in found.items()}
 
@@ -174,10 +194,10 @@ class Rows:
     def _further(self, here: "_Way") -> Iterator[Place]:
         """What can stand on the left, but for what never happens."""
         belows = (None,) if here.kind.low else (*range(self.base), None) if here.number_ends else range(self.base)
-        for holds, below in product(Shape, belows):
-            if fits(here.first, Cell(below is None, holds), here.kind):
+        for below, (low, holds, sign) in product(belows, self.kinds):
+            if low == (below is None) and fits(here.first, Cell(low, holds, sign), here.kind):
                 for own in range(self.base) if holds == Shape.DIGIT else (None,):
-                    yield Place(here.first, holds, own, below, here.carry)
+                    yield Place(here.first, holds, own, below, here.carry, sign)
 
 
 class _Way(NamedTuple):

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from gridsum.automaton.minimise import Shown, TooManyStates, partition, tally
+from gridsum.automaton.minimise import Behaviour, Shown, TooManyStates, partition, tally
 from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around, come_to_rest
-from gridsum.automaton.targets import ANY, TargetTable, target_table
+from gridsum.automaton.targets import ANY, TargetTable
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import PAD
 
@@ -38,6 +38,8 @@ _FIRST, _PART = 200, 5000
 # In place of a type: a state of its own.
 _NEW = -1
 
+Form = Callable[[Behaviour], TargetTable]
+"""How a table is written."""
 Proposal = tuple[bool, int, int]
 """Whether a whole state is counted as another, or those of one pattern and kind in it; one of its types; and one of the
 other state's, or _NEW."""
@@ -124,22 +126,24 @@ class Sums:
 class Search:
     """A partition of the types that a run shows, and its table, as good as trying makes them."""
 
-    def __init__(self, shown: Shown, places: Sequence[str], sums: Sums, classes: np.ndarray) -> None:
+    def __init__(self, shown: Shown, form: Form, places: Sequence[str], sums: Sums, classes: np.ndarray) -> None:
         """It begins with these classes, which can be written as a table."""
-        self.shown, self.places, self.sums = shown, places, sums
+        self.shown, self.form, self.places, self.sums = shown, form, places, sums
         self.classes, self.learnt = self.written(classes)
         self.tried, self.failed = 0, set[Proposal]()
         self.ask(sums.of(slice(_JUDGES)))
 
     @classmethod
-    def begin(cls, shown: Shown, places: Sequence[str], sums: Sums, report: Callable[[str], None]) -> "Search":
+    def begin(
+        cls, shown: Shown, form: Form, places: Sequence[str], sums: Sums, report: Callable[[str], None]
+    ) -> "Search":
         """From the best of these partitions: the fewest states that explain what is shown, the same with strangers
         apart, and with each pattern a state of its own at first."""
         _, patterns = np.unique(np.stack((shown.reads, shown.seen.patterns)), axis=1, return_inverse=True)
         found, why = list[Search](), list[TooManyStates]()
         for first, apart in ((shown.reads, False), (shown.reads, True), (patterns, False)):
             try:
-                found.append(cls(shown, places, sums, partition(shown.seen, first, apart=apart)))
+                found.append(cls(shown, form, places, sums, partition(shown.seen, first, apart=apart)))
             except TooManyStates as error:
                 why.append(error)
         if not found:
@@ -156,7 +160,7 @@ class Search:
     def written(self, classes: np.ndarray) -> tuple[np.ndarray, TargetTable]:
         """The table of a partition, and its number for the state of each type."""
         behaviour = self.shown.behaviour(classes)
-        learnt = target_table(behaviour)
+        learnt = self.form(behaviour)
         return np.searchsorted(learnt.states, behaviour.states)[behaviour.types], learnt
 
     def ask(self, judges: Sums) -> None:

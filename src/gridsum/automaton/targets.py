@@ -11,11 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.minimise import NOISE, Behaviour
+from gridsum.automaton.minimise import NOISE, Behaviour, tally
 from gridsum.tasks import PAD
 
 # A state counts as another choice if a context takes it in this share of its cases.
 _SIBLING_SHARE = 0.02
+# Neighbours are told apart if beside them cells become different states in a larger share of the cases in common.
+_APART = 0.003
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
@@ -74,7 +76,7 @@ def _joined(pairs: np.ndarray, count: int) -> np.ndarray:
     return classes
 
 
-def target_table(behaviour: Behaviour) -> TargetTable:
+def one_way(behaviour: Behaviour) -> TargetTable:
     """What the run shows at rest, for any left neighbour. In contexts that it never shows any state will do, but in the
     lowest row what it does over a blank: cells that nobody reads may never rest there."""
     n, classes = len(behaviour.states), siblings(behaviour)
@@ -104,6 +106,62 @@ def target_table(behaviour: Behaviour) -> TargetTable:
             part[..., nowhere] = np.where(part[..., nowhere] == ANY, part[..., blank], part[..., nowhere])
     targets, usual = targets[:, :, of_right][..., of_below], usual[:, of_right][..., of_below]
     return _with_start(behaviour.states, targets, usual, beside[of_right], read)
+
+
+def both_ways(behaviour: Behaviour) -> TargetTable:
+    """The same where a row hands something on in both directions, so that there is no left neighbour beside which it
+    does not matter: what was seen beside such neighbours, or others that lead to the same, or to siblings. In other
+    contexts one neighbour decides: the left one, of symbols for which it does so where nothing is on the right."""
+    n, (x, left, right, below, own) = len(behaviour.states), behaviour.windows.T
+    read = np.append(behaviour.outputs, ANY)
+    readings, of_below = np.unique(read, return_inverse=True)
+    shape, under = (behaviour.symbols, n + 1, n + 1, len(readings)), of_below[below]
+
+    def usual(as_left: np.ndarray, as_right: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """[x, left, right, below]: what most cells become in each context, where neighbours of these classes are alike,
+        and how many do."""
+        where = np.ravel_multi_index((x, as_left[left], as_right[right], under), shape)
+        keys, times = tally(where * n + own, counts)
+        order = np.argsort(times, kind="stable")
+        found = np.full((2, math.prod(shape)), ANY)
+        found[:, keys[order] // n] = keys[order] % n, times[order]
+        most, times = found.reshape(2, *shape)[:, :, as_left][:, :, :, as_right]
+        return most, times
+
+    each, any_ = np.arange(n + 1), np.zeros(n + 1, int)
+    as_left, seen = each, behaviour.counts
+    for _ in range(2):
+        most, times = usual(as_left, each, seen)
+        as_right = _leading_alike(np.moveaxis(most, 2, 0), np.moveaxis(times, 2, 0))
+        most, times = usual(each, as_right, seen)
+        as_left, nearly = (_leading_alike(part.swapaxes(0, 1), times.swapaxes(0, 1)) for part in (most, np.append(as_right[:n], ANY)[most]))
+    ends = seen * (right == n)
+    differ = ends * (own != usual(any_, each, ends)[0][x, 0, n, under])
+    led = np.bincount(x, differ, shape[0]) > NOISE * np.bincount(x, ends, shape[0])
+    by_left, by_right = (usual(*classes, seen)[0] for classes in ((nearly, any_), (any_, as_right)))
+    first, never = np.where(led[:, None, None, None], by_left, by_right), by_right
+    targets, by_family = usual(as_left, as_right, seen)[0], usual(nearly, as_right, seen)[0]
+    for part in (by_family, first, by_right, by_left, usual(any_, any_, seen)[0]):
+        targets, never = (np.where(table == ANY, part, table) for table in (targets, never))
+    return _with_start(behaviour.states, targets[..., of_below], never[:, 0][..., of_below], as_right, read)
+
+
+def _leading_alike(most: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """The class of each neighbour, from what cells beside it mostly become in each context, and how often: those that
+    lead to the same, as far as was seen."""
+    most, times = most.reshape(len(most), -1).copy(), times.reshape(len(times), -1).clip(min=0)
+    classes, heads = np.arange(len(most)), list[int]()
+    for each in np.argsort(-times.sum(1), kind="stable"):
+        both = np.minimum(times[heads], times[each])
+        same = (both * (most[heads] == most[each])).sum(1)
+        alike = np.where(both.sum(1) - same <= _APART * same, same, 0)
+        if alike.any():
+            classes[each] = head = heads[alike.argmax()]
+            unknown = most[head] == ANY
+            most[head, unknown], times[head, unknown] = most[each, unknown], times[each, unknown]
+        else:
+            heads.append(each)
+    return classes
 
 
 def _by_left(

@@ -12,7 +12,7 @@ import numpy as np
 from gridsum.analysis.attention import head_rules
 from gridsum.analysis.ring import digit_vectors, ring
 from gridsum.automaton.meaning import meaning_of
-from gridsum.automaton.proof import TERM_KINDS, prove
+from gridsum.automaton.proof import prove
 from gridsum.automaton.table import RuleTable
 from gridsum.evaluation.solving import solve_traced
 from gridsum.io.version import __version__
@@ -36,7 +36,7 @@ def rule_script(table: RuleTable) -> str:
     content = {
         **table.content(),
         "meanings": [{"digit": state.digit, "carry": state.carry} for state in meaning.states],
-        "kinds": [{state: carry for state, (_, carry) in known[kind].items()} for kind in TERM_KINDS],
+        "kinds": [{state: carry for state, (_, carry) in means.items()} for kind, means in known.items() if kind],
         "carryBits": [{"bit": bit, "on": on} for bit, on in meaning.carry_bits.items()],
     }
     return f"gridsum.tables[{json.dumps(table.task.name)}] = {_packed(content)};\n"

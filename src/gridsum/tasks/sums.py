@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gridsum.tasks.task import BLANKS_COUNT, DECIMAL, ExpressionError, RowRule, Task
+from gridsum.tasks.task import BLANKS_COUNT, DECIMAL, LONGER, ExpressionError, RowRule, Task
 
 # Python refuses (and is slow at) conversions of very long integers, so sums are made in pieces of this size.
 _PIECE = 4000
@@ -20,7 +20,7 @@ class Mixed(Task):
     """
 
     kind, signs, asks = "mixed", "+-", "sums and differences"
-    settings: Mapping[str, Any] = {**BLANKS_COUNT, "phases.place.steps": 4000, "rule.bits": 10}
+    settings: Mapping[str, Any] = {**BLANKS_COUNT, **LONGER, "phases.place.steps": 4000, "rule.bits": 10}
 
     def check(self, terms: Sequence[str]) -> None:
         super().check(terms)
@@ -81,6 +81,19 @@ class Mixed(Task):
             lengths[..., term] += instead * (longest - lengths[..., term])
             left = rest
         return lengths, digits
+
+    @property
+    def row(self) -> RowRule:
+        """A carry is 1, and 2 is a borrow. Digits that are taken away are told as so many more than the base."""
+
+        def column(own: int | None, below: int | None, carry: int) -> tuple[int, int] | None:
+            less, digit = divmod(own or 0, self.alphabet.base)
+            if (own is not None and carry == 2 - less) or (below is None and carry == 2):
+                return None
+            on, digit = divmod((below or 0) + digit * (1 - 2 * less) + (0, 1, -1)[carry], self.alphabet.base)
+            return None if below is None and on < 0 else (digit, on % 3)
+
+        return RowRule(column, name=("", "1", "−").__getitem__)
 
     def _signed(self, digits: Any, *signs: Any) -> Any:
         """The digits of each term as they count."""
