@@ -87,8 +87,8 @@ class TableRule:
 
     def taught(self, learnt: TargetTable) -> RuleTable:
         """What it becomes if it learns a target table; where any state will do, it is as it was."""
-        steps = np.where(learnt.targets == ANY, self.rule.steps, learnt.targets)
-        return replace(self.rule, steps=steps.astype(np.uint8))
+        small = self.table(learnt.states.tolist())
+        return replace(small, steps=np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8))
 
 
 def observed_of(table: RuleTable, config: ConsolidationConfig = LOOK) -> Observed:
@@ -232,18 +232,6 @@ def test_what_goes_to_the_right_is_drawn_with_left_and_right_exchanged():
     assert prove(run.taught(learnt)).proved
 
 
-def test_what_goes_both_ways_in_one_row_is_drawn_with_all_that_was_seen_beside_each_neighbour():
-    """The sign goes to the right, to the digits; then carries and borrows go to the left."""
-    table = construct(find("mixed:base=3"))
-    run = TableRule(table)
-    look = replace(LOOK, problems=48_000, digits=(1, 5), repair=False)
-    found, learnt = consolidate.draw(run, look, 0, print)  # type: ignore[arg-type]
-    print(found)
-    assert (found.goes, found.targets_right) == ("both", 1.0)
-    assert learnt is not None
-    assert prove(run.taught(learnt)).proved
-
-
 def with_twins(table: RuleTable) -> TableRule:
     """The same rule, but every code has a twin that is not in use."""
     twins = np.array([*range(table.outside), *range(table.outside), table.outside])
@@ -262,9 +250,17 @@ def test_states_that_no_situation_compares_are_kept_apart_where_else_the_table_f
     assert learnt is not None
     few = behaviour_of(observed_of(run.rule, look), run.rule.outputs)
     assert len(few.states) < table.outside <= found.states
-    small = run.table(learnt.states.tolist())
-    taught = np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8)
-    assert prove(replace(small, steps=taught)).proved
+    assert prove(run.taught(learnt)).proved
+
+
+def test_what_goes_both_ways_in_one_row_is_drawn_from_what_was_seen_beside_each_neighbour():
+    """The sign goes to the right, to the digits; then carries and borrows go to the left."""
+    run = with_twins(construct(find("mixed:base=3")))
+    look = replace(LOOK, problems=48_000, digits=(1, 7))
+    shown = minimise.Shown(observed_of(run.rule, look), np.array(run.rule.outputs), 0)
+    search = Search.begin(shown, targets.both_ways, run.places, Sums.asked(run, look, 0), lambda _: None)  # type: ignore[arg-type]
+    assert search.share == 1
+    assert prove(run.taught(search.learnt)).proved
 
 
 def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_are_right(
@@ -290,9 +286,7 @@ def test_a_search_parts_what_is_joined_and_joins_what_is_parted_until_all_sums_a
     assert told[-1].endswith(" states, 1.0000 right")
     assert found.answered(found.sums, learnt).all()
     assert len(np.unique(found.classes)) <= table.outside
-    small = run.table(learnt.states.tolist())
-    taught = np.where(learnt.targets == ANY, small.steps, learnt.targets).astype(np.uint8)
-    assert prove(replace(small, steps=taught)).proved
+    assert prove(run.taught(learnt)).proved
 
 
 @pytest.mark.parametrize("exchanged", [False, True])

@@ -136,7 +136,7 @@ class Check:
     def led(self) -> list[set[int]]:
         """What comes to stand left of the digits of each sign, once the row below is at rest: whatever stands
         elsewhere, a sign is handed on from the left."""
-        steps, base, ground = self.table.steps, self.rule.base, self.certificate.ground
+        steps, base, ground = self.table.steps[:, :, :-1], self.rule.base, self.certificate.ground
         blank = {(None, state) for state in ground | self.certificate.corner | self.is_blank}
         under = blank | {(self.reads[state], state) for state in self.is_number}
         possible, found = {case[:2] for case, _ in self.rule.cases()}, list[set[int]]()

@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from gridsum.automaton.minimise import Behaviour, Shown, TooManyStates, partition, tally
 from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around, come_to_rest
-from gridsum.automaton.targets import ANY, TargetTable
+from gridsum.automaton.targets import ANY, Beside, TargetTable, both_ways
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import PAD
 
@@ -137,13 +137,11 @@ class Search:
     def begin(
         cls, shown: Shown, form: Form, places: Sequence[str], sums: Sums, report: Callable[[str], None]
     ) -> "Search":
-        """From the best of these partitions: the fewest states that explain what is shown, the same with strangers
-        apart, and with each pattern a state of its own at first."""
-        _, patterns = np.unique(np.stack((shown.reads, shown.seen.patterns)), axis=1, return_inverse=True)
+        """From the best of those that it can begin with."""
         found, why = list[Search](), list[TooManyStates]()
-        for first, apart in ((shown.reads, False), (shown.reads, True), (patterns, False)):
+        for classes in _starts(shown, form):
             try:
-                found.append(cls(shown, form, places, sums, partition(shown.seen, first, apart=apart)))
+                found.append(cls(shown, form, places, sums, classes))
             except TooManyStates as error:
                 why.append(error)
         if not found:
@@ -296,3 +294,15 @@ class Search:
         """How many kinds of cells the states have in all, and how many states there are."""
         kinds = self.shown.seen.kinds
         return len(np.unique(classes * (kinds.max() + 1) + kinds)), len(np.unique(classes))
+
+
+def _starts(shown: Shown, form: Form) -> Iterator[np.ndarray]:
+    """Partitions to begin with: the fewest states that explain what is shown, the same with strangers apart, and with
+    each pattern a state of its own at first. Where rows hand on both ways: patterns that are alike beside others."""
+    _, patterns = np.unique(np.stack((shown.reads, shown.seen.patterns)), axis=1, return_inverse=True)
+    if form is both_ways:
+        behaviour = shown.behaviour(shown.seen.patterns)
+        yield Beside(behaviour).alike()[behaviour.types]
+    else:
+        for first, apart in ((shown.reads, False), (shown.reads, True), (patterns, False)):
+            yield partition(shown.seen, first, apart=apart)

@@ -16,8 +16,9 @@ from gridsum.tasks import PAD
 
 # A state counts as another choice if a context takes it in this share of its cases.
 _SIBLING_SHARE = 0.02
-# Neighbours are told apart if beside them cells become different states in a larger share of the cases in common.
-_APART = 0.003
+# Of two neighbours that are taken for alike, so many of the cases in common may differ, and so many of all cases of one
+# must be in common. A left one may matter for leading zeros alone, which are rare.
+_RIGHT, _LEFT = (0.06, 0.3), (0.003, 0.2)
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
@@ -108,60 +109,78 @@ def one_way(behaviour: Behaviour) -> TargetTable:
     return _with_start(behaviour.states, targets, usual, beside[of_right], read)
 
 
+class Beside:
+    """What cells mostly become beside what, by the symbols, neighbours and reading below of a behaviour's windows."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self.behaviour, self.n = behaviour, len(behaviour.states)
+        self.x, self.left, self.right, below, self.own = behaviour.windows.T
+        self.read = np.append(behaviour.outputs, ANY)
+        readings, self.of_below = np.unique(self.read, return_inverse=True)
+        self.shape, self.under = (behaviour.symbols, self.n + 1, self.n + 1, len(readings)), self.of_below[below]
+        self.each = np.arange(self.n + 1)
+        _, reads = np.unique(behaviour.outputs, return_inverse=True)
+        self.as_right = self._alike(2, reads, self.each, *_RIGHT)
+        self.as_left = self._alike(1, reads, self.as_right, *_LEFT)
+        self.nearly = self._alike(1, self.as_right[:-1], self.as_right, *_RIGHT)
+
+    def most(
+        self, as_left: np.ndarray, as_right: np.ndarray, own: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> np.ndarray:
+        """[2, x, left, right, below]: what most cells become by the classes of neighbours, and how many do."""
+        own, counts = self.own if own is None else own, self.behaviour.counts if counts is None else counts
+        where = np.ravel_multi_index((self.x, as_left[self.left], as_right[self.right], self.under), self.shape)
+        keys, times = tally(where * self.n + own, counts)
+        order = np.argsort(times, kind="stable")
+        found = np.full((2, math.prod(self.shape)), ANY)
+        found[:, keys[order] // self.n] = keys[order] % self.n, times[order]
+        return found.reshape(2, *self.shape)
+
+    def beside(self, as_left: np.ndarray, as_right: np.ndarray) -> np.ndarray:
+        """[x, left, right, below]: the same for every neighbour of these classes."""
+        return self.most(as_left, as_right)[0][:, as_left][:, :, as_right]
+
+    def _alike(self, axis: int, classes: np.ndarray, as_right: np.ndarray, noise: float, least: float) -> np.ndarray:
+        """The class of each neighbour: of one are those that lead to the same, of these classes, as far as was seen.
+
+        Most of what a neighbour was seen to do must be known of its class; no neighbour is a class of its own.
+        """
+        shown = self.most(self.each, as_right, classes[self.own])
+        most, times = (np.moveaxis(part, axis, 0).reshape(self.n + 1, -1) for part in shown)
+        times, heads, found = times.clip(min=0), list[int](), self.each.copy()
+        for each in np.argsort(-times[:-1].sum(1), kind="stable"):
+            both = np.minimum(times[heads], times[each])
+            same = (both * (most[heads] == most[each])).sum(1)
+            known, differ = both.sum(1), both.sum(1) - same
+            alike = np.where((differ <= noise * same) & (known >= least * times[each].sum()), same, 0)
+            if alike.any():
+                found[each] = head = heads[alike.argmax()]
+                unknown = most[head] == ANY
+                most[head, unknown], times[head, unknown] = most[each, unknown], times[each, unknown]
+            else:
+                heads.append(each)
+        return found
+
+    def alike(self) -> np.ndarray:
+        """The class of each state: of one are those that read alike and lead to the same on either side."""
+        return np.unique((self.as_left, self.as_right, self.read), axis=1, return_inverse=True)[1][:-1]
+
+
 def both_ways(behaviour: Behaviour) -> TargetTable:
     """The same where a row hands something on in both directions, so that there is no left neighbour beside which it
-    does not matter: what was seen beside such neighbours, or others that lead to the same, or to siblings. In other
-    contexts one neighbour decides: the left one, of symbols for which it does so where nothing is on the right."""
-    n, (x, left, right, below, own) = len(behaviour.states), behaviour.windows.T
-    read = np.append(behaviour.outputs, ANY)
-    readings, of_below = np.unique(read, return_inverse=True)
-    shape, under = (behaviour.symbols, n + 1, n + 1, len(readings)), of_below[below]
-
-    def usual(as_left: np.ndarray, as_right: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """[x, left, right, below]: what most cells become in each context, where neighbours of these classes are alike,
-        and how many do."""
-        where = np.ravel_multi_index((x, as_left[left], as_right[right], under), shape)
-        keys, times = tally(where * n + own, counts)
-        order = np.argsort(times, kind="stable")
-        found = np.full((2, math.prod(shape)), ANY)
-        found[:, keys[order] // n] = keys[order] % n, times[order]
-        most, times = found.reshape(2, *shape)[:, :, as_left][:, :, :, as_right]
-        return most, times
-
-    each, any_ = np.arange(n + 1), np.zeros(n + 1, int)
-    as_left, seen = each, behaviour.counts
-    for _ in range(2):
-        most, times = usual(as_left, each, seen)
-        as_right = _leading_alike(np.moveaxis(most, 2, 0), np.moveaxis(times, 2, 0))
-        most, times = usual(each, as_right, seen)
-        as_left, nearly = (_leading_alike(part.swapaxes(0, 1), times.swapaxes(0, 1)) for part in (most, np.append(as_right[:n], ANY)[most]))
-    ends = seen * (right == n)
-    differ = ends * (own != usual(any_, each, ends)[0][x, 0, n, under])
-    led = np.bincount(x, differ, shape[0]) > NOISE * np.bincount(x, ends, shape[0])
-    by_left, by_right = (usual(*classes, seen)[0] for classes in ((nearly, any_), (any_, as_right)))
-    first, never = np.where(led[:, None, None, None], by_left, by_right), by_right
-    targets, by_family = usual(as_left, as_right, seen)[0], usual(nearly, as_right, seen)[0]
-    for part in (by_family, first, by_right, by_left, usual(any_, any_, seen)[0]):
+    does not matter: what was seen beside such neighbours, or others that lead to the same, or nearly. In other contexts
+    one neighbour decides: the left one, of symbols for which it does so where nothing is on the right."""
+    seen = Beside(behaviour)
+    n, any_, ends = seen.n, np.zeros(seen.n + 1, int), behaviour.counts * (seen.right == seen.n)
+    differ = ends * (seen.own != seen.most(any_, seen.each, counts=ends)[0][seen.x, 0, n, seen.under])
+    led = np.bincount(seen.x, differ, behaviour.symbols) > NOISE * np.bincount(seen.x, ends, behaviour.symbols)
+    by_left, by_right = seen.beside(seen.nearly, any_), seen.beside(any_, seen.as_right)
+    targets, never = seen.beside(seen.as_left, seen.as_right), by_right
+    first = np.where(led[:, None, None, None], by_left, by_right)
+    for part in (seen.beside(seen.nearly, seen.as_right), first, by_right, by_left, seen.beside(any_, any_)):
         targets, never = (np.where(table == ANY, part, table) for table in (targets, never))
-    return _with_start(behaviour.states, targets[..., of_below], never[:, 0][..., of_below], as_right, read)
-
-
-def _leading_alike(most: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """The class of each neighbour, from what cells beside it mostly become in each context, and how often: those that
-    lead to the same, as far as was seen."""
-    most, times = most.reshape(len(most), -1).copy(), times.reshape(len(times), -1).clip(min=0)
-    classes, heads = np.arange(len(most)), list[int]()
-    for each in np.argsort(-times.sum(1), kind="stable"):
-        both = np.minimum(times[heads], times[each])
-        same = (both * (most[heads] == most[each])).sum(1)
-        alike = np.where(both.sum(1) - same <= _APART * same, same, 0)
-        if alike.any():
-            classes[each] = head = heads[alike.argmax()]
-            unknown = most[head] == ANY
-            most[head, unknown], times[head, unknown] = most[each, unknown], times[each, unknown]
-        else:
-            heads.append(each)
-    return classes
+    targets, never = targets[..., seen.of_below], never[:, 0][..., seen.of_below]
+    return _with_start(behaviour.states, targets, never, seen.as_right, seen.read)
 
 
 def _by_left(
