@@ -26,18 +26,10 @@ from gridsum.io.names import did_you_mean
 _GROUP = "gridsum.trainables"
 # Where entries stand that come with gridsum. They are imported when they are asked for.
 _PAPER = "gridsum.training.paper:Paper"
-_SHIPPED = {
-    "exact": "gridsum.training.exact:EXACT",
-    "s2g-cnn": "gridsum.baselines.s2g_cnn:BASELINE",
-    "dngpu": "gridsum.baselines.dngpu:BASELINE",
-    "grid-lstm": "gridsum.baselines.grid_lstm:BASELINE",
-    "lstm-act": "gridsum.baselines.lstm_act:BASELINE",
-    "universal-transformer": "gridsum.baselines.universal:BASELINE",
-    "deep-thinking": "gridsum.baselines.deep_thinking:BASELINE",
-    "position-coupling": "gridsum.baselines.position_coupling:BASELINE",
-}
-BASELINES = tuple(name for name, place in _SHIPPED.items() if place.startswith("gridsum.baselines."))
-"""The baselines that come with gridsum."""
+BASELINES = ("s2g-cnn", "dngpu", "grid-lstm", "lstm-act", "universal-transformer", "deep-thinking", "position-coupling")
+"""The baselines that come with gridsum, each in a file of its name."""
+_SHIPPED = {name: f"gridsum.baselines.{name.replace('-', '_')}:BASELINE" for name in BASELINES}
+_SHIPPED |= {"exact": "gridsum.training.exact:EXACT"}
 _registered: "dict[str, Trainable]" = {}
 
 
