@@ -149,8 +149,7 @@ class ObjectiveConfig(Section):
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
     truncate_prior: bool = described(False, "Whether the last step of that distribution takes what remains of it.")
     success: Literal["expected", "sampled"] = described(
-        "sampled",
-        "a of Explore-Reinforce: accuracy of one step drawn from p, without dropout, or expected under p.",
+        "sampled", "a of Explore-Reinforce: accuracy of one step drawn from p, without dropout, or expected under p."
     )
     normalise: Literal["batch", "running"] = described(
         "running", "The class weight a step's loss is divided by: of samples still running, or of the whole batch."
@@ -226,7 +225,5 @@ class Config(OfProblems):
         readable = self.variant.isprintable() and len(self.variant) <= 64
         require(readable, "a variant's name is a few letters that can be read")
         batch, groups = self.training.batch, len(self.task.groups)
-        require(
-            batch % groups == 0,
-            f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
-        )
+        told = f"training.batch is {batch}, which cannot be divided among {groups} groups of problems"
+        require(batch % groups == 0, told)
