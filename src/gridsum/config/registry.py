@@ -56,8 +56,10 @@ class GradientSource(ABC):
         """What the next step depends on, beside weights and moments."""
         return {}
 
-    def load(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027
+    def load(self, state: Mapping[str, Tensor]) -> None:
         """Take up what `state` gave."""
+        for name, own in self.state().items():
+            own.copy_(state[name])
 
 
 class Trainable(ABC):
