@@ -68,11 +68,7 @@ def do_jobs(
 
 
 def run_by(
-    submit: Submit,
-    jobs: Sequence[Job],
-    folder: Path,
-    commit: str | None = None,
-    note: Callable[[str], None] = lambda _: None,
+    submit: Submit, jobs: Sequence[Job], folder: Path, commit: str | None, note: Callable[[str], None] = lambda _: None
 ) -> list[Job]:
     """Do all jobs by workers, each as soon as what it waits for is done; returns those that still wait in the end."""
     folder = folder.absolute()
