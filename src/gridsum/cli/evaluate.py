@@ -62,11 +62,10 @@ def run(options: Options) -> None:
         check_writable(options.out)
     from gridsum.api.scores import evaluate
 
-    how = {name: getattr(options, name) for name in ("halting", "placement", "grids", "device", "out")}
+    names = ("samples", "seed", "halting", "placement", "grids", "device", "out")
+    how = {name: getattr(options, name) for name in names}
     with kept_if_stopped(lambda: f"; what was done is kept in {options.out}" if options.out else ""):
-        scores = evaluate(
-            options.model or [DEFAULT_MODEL], options.suite or "comparison", options.samples, options.seed, **how
-        )
+        scores = evaluate(options.model or [DEFAULT_MODEL], options.suite or "comparison", **how)
     print_text(str(scores))
     count = f"{len(scores)} record{'' if len(scores) == 1 else 's'}"
     kept = f"added {count} to {options.out}" if options.out else "nothing was kept; add --out FILE to keep the records"

@@ -37,13 +37,11 @@ def add_options(parser: Parser) -> None:
         name: ", ".join(f"--{path} {written(value)}" for path, value in changed.items()) or "the defaults"
         for name, changed in VARIANTS.items()
     }
-    baselines = {name: find(name).meaning for name in BASELINES}
-    parser.explain(
-        {
-            "the paper's variants, and what they change of the defaults of base": changes,
-            "baselines, networks of other papers that ours are compared with": baselines,
-        }
-    )
+    lists = {
+        "the paper's variants, and what they change of the defaults of base": changes,
+        "baselines, networks of other papers that ours are compared with": {n: find(n).meaning for n in BASELINES},
+    }
+    parser.explain(lists)
     parser.option("--out FOLDER", "where weights, logs and checkpoint go (default: runs/VARIANT)")
     start = parser.add_mutually_exclusive_group()
     parser.option(

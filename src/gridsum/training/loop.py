@@ -197,9 +197,7 @@ class Fleet:
         self.optimiser.load(moments)
         return True
 
-    def train_epoch(
-        self, tell: Callable[[int, int], None] = lambda *_: None
-    ) -> tuple[dict[str, tuple[float, ...]], float]:
+    def train_epoch(self, tell: Callable[..., None] = lambda *_: None) -> tuple[dict[str, tuple[float, ...]], float]:
         """Train for an epoch; returns the means over its steps of what is logged, and its first rate."""
         steps, total = self.config.training.steps_per_epoch, self.config.steps
         first, logged = self.epoch * steps, []

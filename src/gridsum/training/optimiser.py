@@ -20,12 +20,8 @@ def learning_rate(step: int, config: TrainingConfig) -> float:
 
 def decayed_parameters(network: nn.Module) -> set[str]:
     """The names of the parameters that weight decay applies to: weight matrices, as their modules say."""
-    return {
-        f"{path}.{name}"
-        for path, module in network.named_modules()
-        if isinstance(module, RunModule)
-        for name in module.decayed
-    }
+    modules = [(path, module) for path, module in network.named_modules() if isinstance(module, RunModule)]
+    return {f"{path}.{name}" for path, module in modules for name in module.decayed}
 
 
 def named_rows(network: nn.Module, weights: Tensor) -> dict[str, Tensor]:
