@@ -41,11 +41,8 @@ def add_options(parser: Parser) -> None:
         f"(default: {DEFAULT_MODEL}). A function of yours is measured in Python: gridsum.evaluate(function, '2x100')",
     )
     parser.option("--suite SUITE...", "what to measure on (default: comparison)")
-    parser.option(
-        "--samples N",
-        "problems per suite (default: 640, or 128 where terms have 1000 digits or more)",
-        type=whole_number(1, 10**9),
-    )
+    told = "problems per suite (default: 640, or 128 where terms have 1000 digits or more)"
+    parser.option("--samples N", told, type=whole_number(1, 10**9))
     parser.option("--out FILE", "add the records to this file; without it they are only printed")
     parser.option(
         "--grids every|published",

@@ -62,10 +62,8 @@ def add_options(parser: Parser) -> None:
         "a named way to train it. For the paper's variants, text: follow the words of the paper alone. For exact, "
         "small: for a CPU. For a baseline, native: as in its own paper; matched: on our problems",
     )
-    parser.option(
-        "--task TASK",
-        "what to learn: add, add:base=B (2 to 36), a task of docs/tasks.md or of an installed package (default: add)",
-    )
+    told = "what to learn: add, add:base=B (2 to 36), a task of docs/tasks.md or of an installed package (default: add)"
+    parser.option("--task TASK", told)
     told = f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0)"
     parser.option("--seeds SEEDS", told)
     told = "continue FOLDER's training where it stopped, with its configuration and seeds; only its length may change"

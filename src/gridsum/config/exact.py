@@ -47,9 +47,7 @@ class Phase(Section):
     steps: int = described(1000, "Training steps.")
     terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.", least=1)
     digits: tuple[int, int] = described((1, 4), "The fewest and the most digits of a term.", least=1)
-    recurrent: tuple[int, int] = described(
-        (5, 10), "The fewest and the most recurrent steps, drawn each time.", least=1
-    )
+    recurrent: tuple[int, int] = described((5, 10), "The fewest and most recurrent steps, drawn at each step.", least=1)
     noise: float = described(1.0, "The noise on what becomes a bit.")
     bits: bool = described(True, "Whether states are bits, not numbers between.")
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
@@ -108,9 +106,7 @@ class ConsolidationConfig(Section):
     batch: int = described(16384, "Contexts of a step, at most all.")
     rate: float = described(1e-3, "The learning rate at the start of a round.")
     margin: float = described(1.0, "How far from 0 every logit must be at the end.")
-    enough: float = described(
-        0.5, "With a smaller share of sums right there is nothing to learn from.", above=0, most=1
-    )
+    enough: float = described(0.5, "The share of sums right below which there is nothing to learn.", above=0, most=1)
     rare: float = described(2e-4, "States in a smaller share of the cells are taken for mistakes.")
     repair: bool = described(True, "Whether other states are tried where sums stay wrong, and fewer where none does.")
 

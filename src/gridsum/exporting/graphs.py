@@ -76,9 +76,8 @@ def write_graphs(network: Network | RuleNetwork, folder: Path) -> list[Path]:
         import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as error:
-        raise ExportError(
-            f"ONNX needs {error.name}, which is not installed; install it with: pip install '.[onnx]'"
-        ) from None
+        why = f"ONNX needs {error.name}, which is not installed; install it with: pip install '.[onnx]'"
+        raise ExportError(why) from None
     network = network.float().cpu().eval()
     letters = network.embedding.weight.shape[1]
 

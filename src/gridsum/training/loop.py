@@ -84,9 +84,8 @@ def train(
         folders.check_same(folder, config, seeds)  # before the lock, which needs a folder
     done = folders.trained_epochs(folder) if resume else 0
     if done > config.training.epochs:
-        raise folders.FolderError(
-            f"{folder} has been trained for {done} epochs already; resume it with training.epochs of {done} or more"
-        )
+        why = f"{folder} has been trained for {done} epochs already; resume it with training.epochs of {done} or more"
+        raise folders.FolderError(why)
     what = f"training {len(seeds)} run{'s' if len(seeds) > 1 else ''} of {config.label}"
     check_memory(f"{what} at once", kind.memory(config, len(seeds)), device)
 
