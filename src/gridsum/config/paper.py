@@ -4,6 +4,7 @@ Every point that the paper leaves open is a field, so that another interpretatio
 """
 
 import dataclasses
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -182,6 +183,12 @@ class TrainingConfig(Section):
     def epochs_in_all(self) -> int:
         """With those of the training runs that this one follows."""
         return self.first_step // self.steps_per_epoch + self.epochs
+
+    def rate(self, step: int) -> float:
+        """The rate of training step `step` (from 0): a cosine over `restart_epochs` epochs, stepped per epoch."""
+        epoch = step // self.steps_per_epoch % self.restart_epochs
+        fall = (1 + math.cos(epoch * (math.pi / self.restart_epochs))) / 2
+        return self.final_learning_rate + (self.learning_rate - self.final_learning_rate) * fall
 
 
 class OfProblems:

@@ -36,13 +36,15 @@ _registered: "dict[str, Trainable]" = {}
 class GradientSource(ABC):
     """The gradients of each training step of a fleet, and what the next step depends on."""
 
+    config: Any
+
     @abstractmethod
     def __call__(self, step: int) -> Any:
         """The gradients of training step `step` (`gridsum.training.gradients.Gradients`)."""
 
-    @abstractmethod
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
+        return self.config.training.rate(step)
 
     def phase(self, step: int) -> str:
         """The part of the training that a step belongs to."""
