@@ -115,14 +115,17 @@ def _checked(hint: Any, value: Any, path: str) -> Any:
         valid = value in arguments
     elif origin is tuple:
         valid = isinstance(value, list | tuple) and all(type(item) is int for item in value)
-        valid = valid and (Ellipsis in arguments or len(value) == len(arguments))
+        if valid and Ellipsis not in arguments:
+            valid = len(value) == len(arguments)
+        value = tuple(value) if valid else value
     elif hint is float:
         valid = type(value) in (int, float)
+        value = float(value) if valid else value
     else:
         valid = hint is Any or type(value) is hint
     if not valid:
         raise ConfigError(f"{path} takes {describe_type(hint)[1]}, not {value!r}")
-    return tuple(value) if origin is tuple else float(value) if hint is float else value
+    return value
 
 
 def seeds_of(asked: "str | int | Iterable[int]") -> tuple[int, ...]:
