@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gridsum.baselines import universal
+from gridsum.baselines import universal_transformer as universal
 from gridsum.baselines.baseline import Read
 from gridsum.baselines.layers import dropped, one_hot, pondered
 from gridsum.cli import main

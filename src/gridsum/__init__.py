@@ -27,20 +27,9 @@ if TYPE_CHECKING:
     from gridsum.exporting import export
 
 __all__ = [
-    "Answer",
-    "Model",
-    "Scores",
-    "Trace",
-    "TrainingRun",
-    "__version__",
-    "evaluate",
-    "export",
-    "load",
-    "prove",
-    "solve",
-    "trace",
-    "train",
-]
+    "Answer", "Model", "Scores", "Trace", "TrainingRun", "__version__",
+    "evaluate", "export", "load", "prove", "solve", "trace", "train",
+]  # fmt: skip
 
 _HOMES = {
     "gridsum.data.answers": ("Answer",),

@@ -16,7 +16,7 @@ from gridsum.baselines.layout import table_of, tape_of, terms_of
 from gridsum.baselines.lstm_act import PonderingLSTM
 from gridsum.baselines.position_coupling import CoupledDecoder
 from gridsum.baselines.s2g_cnn import GRU, SequenceToGrid
-from gridsum.baselines.universal import coordinates
+from gridsum.baselines.universal_transformer import coordinates
 from gridsum.config.fields import override
 from gridsum.data.problems import Space, batch_of, sample
 from gridsum.data.streams import Stream

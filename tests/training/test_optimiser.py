@@ -6,7 +6,7 @@ import torch
 from gridsum.config.paper import TrainingConfig
 from gridsum.model.rollout import Network
 from gridsum.ops.grids import side_by_side
-from gridsum.training.optimiser import AdamW, decayed_parameters, learning_rate
+from gridsum.training.optimiser import AdamW, decayed_parameters
 from tests.training.test_gradients import tiny
 
 CONFIG = TrainingConfig(steps_per_epoch=2, restart_epochs=3)
@@ -24,7 +24,7 @@ def test_the_rate_is_torch_s_cosine_with_warm_restarts_stepped_per_epoch():
     )
     for epoch in range(8):
         for index in range(CONFIG.steps_per_epoch):
-            ours = learning_rate(epoch * CONFIG.steps_per_epoch + index, CONFIG)
+            ours = CONFIG.rate(epoch * CONFIG.steps_per_epoch + index)
             assert ours == pytest.approx(optimiser.param_groups[0]["lr"], rel=1e-12)
         optimiser.step()
         schedule.step()
@@ -59,7 +59,7 @@ def test_updates_are_torch_s_run_by_run(size):
         torchs = torch.optim.AdamW(groups, lr=1.0, betas=(CONFIG.beta1, CONFIG.beta2), eps=CONFIG.adam_epsilon)
         for step, gradient in enumerate(gradients):
             for group in torchs.param_groups:
-                group["lr"] = learning_rate(step, CONFIG)
+                group["lr"] = CONFIG.rate(step)
             pieces = gradient[run].split([p.numel() for p in copies])
             for parameter, piece in zip(copies, pieces, strict=True):
                 parameter.grad = piece.view_as(parameter).clone()
@@ -67,7 +67,7 @@ def test_updates_are_torch_s_run_by_run(size):
             torchs.step()
         if run == 0:
             for step, gradient in enumerate(gradients):
-                rate = torch.tensor(learning_rate(step, CONFIG), dtype=torch.float64)
+                rate = torch.tensor(CONFIG.rate(step), dtype=torch.float64)
                 norm = ours.update(gradient, rate, torch.ones(2, dtype=torch.bool))
                 torch.testing.assert_close(norm, gradient.norm(dim=1))
         expected = torch.cat([p.detach().flatten() for p in copies])

@@ -208,9 +208,8 @@ class PaperModel(Model):
         from gridsum.evaluation.solving import solve
 
         if options.network:
-            raise ModelError(
-                f"{self.name} is a network already; the option network is for models with a rule, such as exact"
-            )
+            why = f"{self.name} is a network already; the option network is for models with a rule, such as exact"
+            raise ModelError(why)
         watch = None if between is None else lambda _: between()
         return solve(self.runs, expressions, options, watch)
 

@@ -72,9 +72,8 @@ class RuleModel(Model):
 
     def answers(self, expressions: Sums, options: SolveOptions, between: Between | None = None) -> Iterator[Answer]:
         if options.halting is not None or options.placement != "auto":
-            raise ModelError(
-                f"{self.name} always halts at a fixed point and uses hard placement; leave out halting and placement"
-            )
+            why = f"{self.name} always halts at a fixed point and uses hard placement; leave out halting and placement"
+            raise ModelError(why)
         if options.network:
             from gridsum.automaton.rule import LearnedRule
 

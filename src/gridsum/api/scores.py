@@ -88,9 +88,8 @@ def evaluate(
     if not asked:
         raise SuiteError("no suite is named; name one such as 2x100")
     if (given := next((name for name in asked if name in MODELS), None)) is not None:
-        raise SuiteError(
-            f"{given!r} is a model, not a suite; name it with --model, in Python first: evaluate({given!r}, '2x15')"
-        )
+        why = f"{given!r} is a model, not a suite; name it with --model, in Python first: evaluate({given!r}, '2x15')"
+        raise SuiteError(why)
     named = [suite for name in asked for suite in ([name] if isinstance(name, Suite) else find(name))]
     each_once = {suite.name: suite for suite in named}.values()
     if not listed:

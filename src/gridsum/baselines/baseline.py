@@ -103,11 +103,8 @@ class BaselineNetwork(nn.Module, ABC, Generic[ShapeOf]):
         training had no problem so small: less room than ever would be a riddle of its own."""
         below = space.terms[1] < self.trained_on.terms[0] or space.digits[1] < self.trained_on.digits[0]
         spaces = (space,) if below else (space, self.trained_on)
-        return Room(
-            max(each.terms[1] for each in spaces),
-            max(each.columns_of(self.task) for each in spaces),
-            max(each.symbols for each in spaces),
-        )
+        sizes = [(each.terms[1], each.columns_of(self.task), each.symbols) for each in spaces]
+        return Room(*map(max, zip(*sizes, strict=True)))
 
 
 class Setting(NamedTuple):

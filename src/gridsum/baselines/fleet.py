@@ -27,7 +27,6 @@ from gridsum.ops.grids import side_by_side
 from gridsum.tasks import PAD
 from gridsum.training.folders import read_metrics
 from gridsum.training.gradients import Gradients
-from gridsum.training.optimiser import learning_rate
 
 if TYPE_CHECKING:
     from gridsum.baselines.baseline import BaselineConfig, BaselineNetwork, Read
@@ -58,9 +57,6 @@ class MappedGradients(GradientSource):
         self.device = next(network.parameters()).device
         self.stream = Stream.of_seeds(seeds, self.device)
         self.rows = Replayed(self._rows) if on_gpu(self.device) else self._rows
-
-    def rate(self, step: int) -> float:
-        return learning_rate(step, self.config.training)
 
     def __call__(self, step: int) -> Gradients:
         step = step + self.config.training.first_step

@@ -71,9 +71,8 @@ class Attention(nn.Module):
         width = x.shape[-1]
         to_query, to_others = self.enter.weight.split((width, 2 * width))
         asking, others = F.linear(x[:, -sees.shape[1] :], to_query), F.linear(x, to_others)
-        query, key, value = (
-            part.unflatten(-1, (self.heads, -1)).transpose(-3, -2) for part in (asking, *others.chunk(2, -1))
-        )
+        parts = asking, *others.chunk(2, -1)
+        query, key, value = (part.unflatten(-1, (self.heads, -1)).transpose(-3, -2) for part in parts)
         scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-1, -2)
         shares = (scores + torch.where(sees, 0.0, -1e9)[:, None]).softmax(-1)
         return self.leave((shares @ value).transpose(-3, -2).flatten(-2))

@@ -93,6 +93,8 @@ class CoupledDecoder(BaselineNetwork[Shape]):
         return Read(logits, logits.new_zeros(()), logits.new_ones(()))
 
 
+_NUMBERS = (("2x20", 0.95, "our reading of up to 200 digits"), ("2x100", 0.95, "the same"), ("2x200", 0.95, "the same"))
+_GIVEN = ("alignment by position labels", "reversed digits")
 BASELINE = Baseline(
     name="position-coupling",
     title="Position coupling",
@@ -100,7 +102,7 @@ BASELINE = Baseline(
     network=CoupledDecoder,
     shape=Shape,
     native=Setting(
-        ("alignment by position labels", "reversed digits"),
+        _GIVEN,
         {
             "task.terms": (2, 2),
             "task.digits": (1, 30),
@@ -108,10 +110,6 @@ BASELINE = Baseline(
             **schedule(16000, 256, 1e-3, every=200),
         },
     ),
-    matched=Setting(("alignment by position labels", "reversed digits"), schedule(10000, 256, 1e-3)),
-    numbers=(
-        ("2x20", 0.95, "our reading of up to 200 digits"),
-        ("2x100", 0.95, "the same"),
-        ("2x200", 0.95, "the same"),
-    ),
+    matched=Setting(_GIVEN, schedule(10000, 256, 1e-3)),
+    numbers=_NUMBERS,
 )

@@ -69,15 +69,11 @@ class Bottleneck(nn.Module):
 class SequenceToGrid(BaselineNetwork[Shape]):
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        width = self.shape.width
-        self.controller = nn.Sequential(
-            *(GRU(self.symbols if layer == 0 else width, width) for layer in range(self.shape.layers))
-        )
+        width, layers, blocks = self.shape.width, range(self.shape.layers), range(self.shape.blocks)
+        self.controller = nn.Sequential(*(GRU(width if layer else self.symbols, width) for layer in layers))
         self.action = nn.Linear(width, len(ACTIONS))
         self.embedding = nn.Linear(self.symbols, width, bias=False)
-        self.blocks = nn.ModuleList(
-            Bottleneck(width if block == 0 else 4 * width, width) for block in range(self.shape.blocks)
-        )
+        self.blocks = nn.ModuleList(Bottleneck(4 * width if block else width, width) for block in blocks)
         self.output = nn.Linear(4 * width, self.symbols)
 
     def encode(self, batch: Batch, space: Space, draws: Stream | None) -> Problem:  # noqa: ARG002

@@ -41,11 +41,8 @@ def add_options(parser: Parser) -> None:
         f"(default: {DEFAULT_MODEL}). A function of yours is measured in Python: gridsum.evaluate(function, '2x100')",
     )
     parser.option("--suite SUITE...", "what to measure on (default: comparison)")
-    parser.option(
-        "--samples N",
-        "problems per suite (default: 640, or 128 where terms have 1000 digits or more)",
-        type=whole_number(1, 10**9),
-    )
+    told = "problems per suite (default: 640, or 128 where terms have 1000 digits or more)"
+    parser.option("--samples N", told, type=whole_number(1, 10**9))
     parser.option("--out FILE", "add the records to this file; without it they are only printed")
     parser.option(
         "--grids every|published",
@@ -62,11 +59,10 @@ def run(options: Options) -> None:
         check_writable(options.out)
     from gridsum.api.scores import evaluate
 
-    how = {name: getattr(options, name) for name in ("halting", "placement", "grids", "device", "out")}
+    names = ("samples", "seed", "halting", "placement", "grids", "device", "out")
+    how = {name: getattr(options, name) for name in names}
     with kept_if_stopped(lambda: f"; what was done is kept in {options.out}" if options.out else ""):
-        scores = evaluate(
-            options.model or [DEFAULT_MODEL], options.suite or "comparison", options.samples, options.seed, **how
-        )
+        scores = evaluate(options.model or [DEFAULT_MODEL], options.suite or "comparison", **how)
     print_text(str(scores))
     count = f"{len(scores)} record{'' if len(scores) == 1 else 's'}"
     kept = f"added {count} to {options.out}" if options.out else "nothing was kept; add --out FILE to keep the records"

@@ -65,11 +65,8 @@ def add_options(parser: Parser) -> None:
         "the report; its appendix lies in a folder beside it, and so does comparison.md, of the baselines (default: "
         "docs/results.md; with --quick, or of baselines alone, OUT/results.md)",
     )
-    parser.option(
-        "--check",
-        "train nothing: measure the models of the package again, part by part, and say which numbers of their records "
-        "that confirms",
-    )
+    told = "train nothing: measure the shipped models again, part by part, and say which of their records this confirms"
+    parser.option("--check", told)
     told = "how long --check may take"
     parser.option("--time-limit SECONDS", told, type=whole_number(1, 10**9), default=540)
     parser.option("--dry-run", "print what is done, what is left and what it will cost")

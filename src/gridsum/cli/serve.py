@@ -78,6 +78,5 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UsageError(f"there is no address {host!r} here; use 127.0.0.1, or 0.0.0.0 for all") from None
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (")[0].lower()
-        raise UsageError(
-            f"cannot listen on port {port} of {host}: {reason}; choose another with --port, 0 for a free one"
-        ) from None
+        why = f"cannot listen on port {port} of {host}: {reason}; choose another with --port, 0 for a free one"
+        raise UsageError(why) from None

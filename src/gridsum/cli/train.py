@@ -37,13 +37,11 @@ def add_options(parser: Parser) -> None:
         name: ", ".join(f"--{path} {written(value)}" for path, value in changed.items()) or "the defaults"
         for name, changed in VARIANTS.items()
     }
-    baselines = {name: find(name).meaning for name in BASELINES}
-    parser.explain(
-        {
-            "the paper's variants, and what they change of the defaults of base": changes,
-            "baselines, networks of other papers that ours are compared with": baselines,
-        }
-    )
+    lists = {
+        "the paper's variants, and what they change of the defaults of base": changes,
+        "baselines, networks of other papers that ours are compared with": {n: find(n).meaning for n in BASELINES},
+    }
+    parser.explain(lists)
     parser.option("--out FOLDER", "where weights, logs and checkpoint go (default: runs/VARIANT)")
     start = parser.add_mutually_exclusive_group()
     parser.option(
@@ -64,10 +62,8 @@ def add_options(parser: Parser) -> None:
         "a named way to train it. For the paper's variants, text: follow the words of the paper alone. For exact, "
         "small: for a CPU. For a baseline, native: as in its own paper; matched: on our problems",
     )
-    parser.option(
-        "--task TASK",
-        "what to learn: add, add:base=B (2 to 36), a task of docs/tasks.md or of an installed package (default: add)",
-    )
+    told = "what to learn: add, add:base=B (2 to 36), a task of docs/tasks.md or of an installed package (default: add)"
+    parser.option("--task TASK", told)
     told = f"such as 3, 0-9 or 0,2,5-7; at most {MOST_SEEDS}, each below 2^63 (default: 0)"
     parser.option("--seeds SEEDS", told)
     told = "continue FOLDER's training where it stopped, with its configuration and seeds; only its length may change"

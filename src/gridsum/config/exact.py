@@ -11,13 +11,7 @@ from gridsum.config.paper import Section, TrainingConfig, described, require
 from gridsum.data.problems import Space
 from gridsum.tasks import Task, find
 
-POSITIONS: dict[str, tuple[int, int]] = {
-    "left": (0, -1),
-    "right": (0, 1),
-    "below": (1, 0),
-    "own": (0, 0),
-    "above": (-1, 0),
-}
+POSITIONS = {"left": (0, -1), "right": (0, 1), "below": (1, 0), "own": (0, 0), "above": (-1, 0)}
 """Where a neighbour stands: rows down, columns to the right."""
 PROVABLE = ("left", "right", "below")
 """The neighbourhood that the proof is about."""
@@ -53,17 +47,13 @@ class Phase(Section):
     steps: int = described(1000, "Training steps.")
     terms: tuple[int, int] = described((1, 4), "The fewest and the most terms of a sum.", least=1)
     digits: tuple[int, int] = described((1, 4), "The fewest and the most digits of a term.", least=1)
-    recurrent: tuple[int, int] = described(
-        (5, 10), "The fewest and the most recurrent steps, drawn at every step.", least=1
-    )
+    recurrent: tuple[int, int] = described((5, 10), "The fewest and most recurrent steps, drawn at each step.", least=1)
     noise: float = described(1.0, "The noise on what becomes a bit.")
     bits: bool = described(True, "Whether states are bits, not numbers between.")
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
     rate_start: float = described(1e-3, "The learning rate at the start of the phase; it changes evenly.")
     rate_end: float = described(1e-3, "The learning rate at its end.")
-    patience: int = described(
-        0, "Every N steps, a seed that answers too few problems right is restarted from new weights; 0: never."
-    )
+    patience: int = described(0, "Every N steps a seed with too few answers right restarts from new weights; 0: never.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,18 +86,12 @@ class DiscoveryConfig(Section):
     spare_columns: int = described(3, "Columns beyond the number of digits.")
     random_rows: int = described(1, "The most extra rows, drawn at every step.")
     random_columns: int = described(1, "The most extra columns, drawn at every step.")
-    few_digits: float = described(
-        0.4, "The share of problems that use at most three different digits, drawn for each problem."
-    )
+    few_digits: float = described(0.4, "The share of problems with at most three different digits, drawn for each.")
     hard_share: float = described(0.25, "Share of a batch that is placed by the most probable actions.")
-    harden_accuracy: float = described(
-        0.9, "Character accuracy, under the most probable actions, at which placement becomes hard."
-    )
+    harden_accuracy: float = described(0.9, "Character accuracy, by most probable actions, at which placement hardens.")
     weight_decay: float = described(0.05, "Weight decay of matrices.")
     clip: float = described(1.0, "The largest norm of a run's gradient.")
-    epoch_steps: int = described(
-        100, "Training steps from one line of the log, and one checkpoint, to the next.", least=1
-    )
+    epoch_steps: int = described(100, "Training steps between two lines of the log, and two checkpoints.", least=1)
     keep_epochs: int = described(0, "Keep the weights of every N-th epoch as weights-EPOCH.safetensors; 0: of none.")
 
 
@@ -122,9 +106,7 @@ class ConsolidationConfig(Section):
     batch: int = described(16384, "Contexts of a step, at most all.")
     rate: float = described(1e-3, "The learning rate at the start of a round.")
     margin: float = described(1.0, "How far from 0 every logit must be at the end.")
-    enough: float = described(
-        0.5, "The share of sums right below which there is nothing to learn from.", above=0, most=1
-    )
+    enough: float = described(0.5, "The share of sums right below which there is nothing to learn.", above=0, most=1)
     rare: float = described(2e-4, "States in a smaller share of the cells are taken for mistakes.")
     repair: bool = described(True, "Whether other states are tried where sums stay wrong, and fewer where none does.")
 

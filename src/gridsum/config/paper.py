@@ -4,6 +4,7 @@ Every point that the paper leaves open is a field, so that another interpretatio
 """
 
 import dataclasses
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -149,8 +150,7 @@ class ObjectiveConfig(Section):
     pad_weight: float = described(0.1, "The weight of the PAD class in the cross-entropy.")
     truncate_prior: bool = described(False, "Whether the last step of that distribution takes what remains of it.")
     success: Literal["expected", "sampled"] = described(
-        "sampled",
-        "a of Explore-Reinforce: accuracy of one step drawn from p, without dropout, or expected under p.",
+        "sampled", "a of Explore-Reinforce: accuracy of one step drawn from p, without dropout, or expected under p."
     )
     normalise: Literal["batch", "running"] = described(
         "running", "The class weight a step's loss is divided by: of samples still running, or of the whole batch."
@@ -183,6 +183,12 @@ class TrainingConfig(Section):
     def epochs_in_all(self) -> int:
         """With those of the training runs that this one follows."""
         return self.first_step // self.steps_per_epoch + self.epochs
+
+    def rate(self, step: int) -> float:
+        """The rate of training step `step` (from 0): a cosine over `restart_epochs` epochs, stepped per epoch."""
+        epoch = step // self.steps_per_epoch % self.restart_epochs
+        fall = (1 + math.cos(epoch * (math.pi / self.restart_epochs))) / 2
+        return self.final_learning_rate + (self.learning_rate - self.final_learning_rate) * fall
 
 
 class OfProblems:
@@ -226,7 +232,5 @@ class Config(OfProblems):
         readable = self.variant.isprintable() and len(self.variant) <= 64
         require(readable, "a variant's name is a few letters that can be read")
         batch, groups = self.training.batch, len(self.task.groups)
-        require(
-            batch % groups == 0,
-            f"training.batch is {self.training.batch}, which cannot be divided among {groups} groups of problems",
-        )
+        told = f"training.batch is {batch}, which cannot be divided among {groups} groups of problems"
+        require(batch % groups == 0, told)

@@ -26,31 +26,25 @@ from gridsum.io.names import did_you_mean
 _GROUP = "gridsum.trainables"
 # Where entries stand that come with gridsum. They are imported when they are asked for.
 _PAPER = "gridsum.training.paper:Paper"
-_SHIPPED = {
-    "exact": "gridsum.training.exact:EXACT",
-    "s2g-cnn": "gridsum.baselines.s2g_cnn:BASELINE",
-    "dngpu": "gridsum.baselines.dngpu:BASELINE",
-    "grid-lstm": "gridsum.baselines.grid_lstm:BASELINE",
-    "lstm-act": "gridsum.baselines.lstm_act:BASELINE",
-    "universal-transformer": "gridsum.baselines.universal:BASELINE",
-    "deep-thinking": "gridsum.baselines.deep_thinking:BASELINE",
-    "position-coupling": "gridsum.baselines.position_coupling:BASELINE",
-}
-BASELINES = tuple(name for name, place in _SHIPPED.items() if place.startswith("gridsum.baselines."))
-"""The baselines that come with gridsum."""
+BASELINES = ("s2g-cnn", "dngpu", "grid-lstm", "lstm-act", "universal-transformer", "deep-thinking", "position-coupling")
+"""The baselines that come with gridsum, each in a file of its name."""
+_SHIPPED = {name: f"gridsum.baselines.{name.replace('-', '_')}:BASELINE" for name in BASELINES}
+_SHIPPED |= {"exact": "gridsum.training.exact:EXACT"}
 _registered: "dict[str, Trainable]" = {}
 
 
 class GradientSource(ABC):
     """The gradients of each training step of a fleet, and what the next step depends on."""
 
+    config: Any
+
     @abstractmethod
     def __call__(self, step: int) -> Any:
         """The gradients of training step `step` (`gridsum.training.gradients.Gradients`)."""
 
-    @abstractmethod
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
+        return self.config.training.rate(step)
 
     def phase(self, step: int) -> str:
         """The part of the training that a step belongs to."""
@@ -64,8 +58,10 @@ class GradientSource(ABC):
         """What the next step depends on, beside weights and moments."""
         return {}
 
-    def load(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027
+    def load(self, state: Mapping[str, Tensor]) -> None:
         """Take up what `state` gave."""
+        for name, own in self.state().items():
+            own.copy_(state[name])
 
 
 class Trainable(ABC):

@@ -98,17 +98,10 @@ class Answer(str):
 
 
 def answered(
-    task: Task,
-    terms: Sequence[str],
-    said: str,
-    steps: int,
-    capped: bool,
-    halting: str = FIXED_POINT,
-    placement: str = "hard",
+    task: Task, terms: Sequence[str], said: str, steps: int, capped: bool, rule: str = FIXED_POINT, placed: str = "hard"
 ) -> Answer:
     """What was said to an expression, and the truth. A rule's steps count until the last in which a cell changed."""
-    base = task.alphabet.base
-    return Answer(task.render(terms), said, task.answer(terms), steps, halting, placement, capped, base)
+    return Answer(task.render(terms), said, task.answer(terms), steps, rule, placed, capped, task.alphabet.base)
 
 
 def shortened(text: str, room: int = _SHOWN) -> str:

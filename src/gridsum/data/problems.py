@@ -84,36 +84,31 @@ Change = Callable[[Drawn, Stream, int], Drawn]
 
 
 def sample(
-    space: Space,
-    problems: int,
-    stream: Stream,
-    few_digits: float = 0.0,
-    task: Task = _DEFAULT,
-    change: Change | None = None,
+    space: Space, count: int, stream: Stream, few_digits: float = 0, task: Task = _DEFAULT, change: Change | None = None
 ) -> Batch:
-    """`problems` problems of Π for each run of `stream`, on its device; or what `change` makes of them, which are sums.
+    """`count` problems of Π for each run of `stream`, on its device; or what `change` makes of them, which are sums.
 
     In a share `few_digits` of them all digits are of three that the problem draws: so neighbours that are rare among
     uniform digits, such as rows of nines, come often. All else is the same without.
     """
     terms_max, digits_max = space.terms[1], space.digits[1]
-    terms = stream.fold(1).integers(*space.terms, problems)
-    lengths = stream.fold(2).integers(*space.digits, problems, terms_max)
+    terms = stream.fold(1).integers(*space.terms, count)
+    lengths = stream.fold(2).integers(*space.digits, count, terms_max)
     highest = task.alphabet.base - 1
-    digits = stream.fold(3).integers(0, highest, problems, terms_max, digits_max)
+    digits = stream.fold(3).integers(0, highest, count, terms_max, digits_max)
     if few_digits:
-        few = stream.fold(4).chance(few_digits, problems)
-        three = stream.fold(5).integers(0, highest, problems, 3)
+        few = stream.fold(4).chance(few_digits, count)
+        three = stream.fold(5).integers(0, highest, count, 3)
         chosen = three.gather(-1, digits.flatten(2) % 3).view_as(digits)
         digits = torch.where(few[..., None, None], chosen, digits)
     if change is not None:
         lengths, digits = change((lengths, digits), stream, highest + 1)
 
     # What lies beyond the number of terms, or the length of one, is left out.
-    term, place = (torch.arange(count, device=digits.device) for count in (terms_max, digits_max))
+    term, place = (torch.arange(most, device=digits.device) for most in (terms_max, digits_max))
     used, signs, signed = term < terms[..., None], torch.zeros_like(lengths), len(task.alphabet.signs) > 1
     if signed and change is None:  # the number of the sign before each term but the first
-        drawn = stream.fold(6).integers(0, len(task.alphabet.signs) - 1, problems, terms_max)
+        drawn = stream.fold(6).integers(0, len(task.alphabet.signs) - 1, count, terms_max)
         signs = torch.where(term > 0, drawn, 0)
     several = (signs,) if signed else ()
     lengths, digits = task.arrange(torch.where(used, lengths, 0), digits, *several)
@@ -141,12 +136,10 @@ def leading_blanks(digits: Tensor) -> Tensor:
     return torch.where(significant, digits + FIRST_DIGIT, PAD)
 
 
-def batch_of(
-    expressions: Sequence[tuple[str, ...]], device: torch.device | str = "cpu", task: Task = _DEFAULT
-) -> Batch:
+def batch_of(problems: Sequence[tuple[str, ...]], device: torch.device | str = "cpu", task: Task = _DEFAULT) -> Batch:
     """Given problems as a batch of one run, with their exact results."""
-    inputs = [task.encode(terms) for terms in expressions]
-    results = [task.alphabet.encode(task.answer(terms)) for terms in expressions]
+    inputs = [task.encode(terms) for terms in problems]
+    results = [task.alphabet.encode(task.answer(terms)) for terms in problems]
     longest, widest = max(map(len, inputs)), max(map(len, results))
     symbols = torch.tensor([codes + [PAD] * (longest - len(codes)) for codes in inputs], device=device)
     targets = torch.tensor([[PAD] * (widest - len(codes)) + codes for codes in results], device=device)

@@ -163,7 +163,7 @@ def count(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     assert predicted.shape[-2:] == target.shape[-2:], "a prediction for every position of every problem"
     right = predicted == target
     valid = (predicted != PAD) | (target != PAD)
-    return (right & valid).sum(-1), valid.sum(-1), (right | ~valid).all(-1).long()
+    return (right & valid).sum(-1), valid.sum(-1), right.all(-1).long()
 
 
 def paper_subject(
@@ -195,7 +195,7 @@ def paper_subject(
         apart = network.runs > 1 and problems * size.height * size.width >= _CELLS_OF_A_RUN
         networks = [network.alone(run) for run in range(network.runs)] if apart else [network]
         given = zip(networks, symbols.chunk(len(networks)), draws.chunk(len(networks)), strict=True)
-        outcomes = [infer_in_parts(some, of, size, rule, drawn, chosen == "hard") for some, of, drawn in given]
+        outcomes = [infer_in_parts(some, of, size, rule, drawn, chosen == "hard", None) for some, of, drawn in given]
         outcome = Outcome.joined(outcomes, 0)
         return Answers(outcome.predicted, outcome.steps, size, chosen)
 

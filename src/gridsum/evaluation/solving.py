@@ -79,13 +79,7 @@ def choose_placement(rule: PlacementRule, symbols: int, size: GridSize) -> Liter
 
 
 def infer_in_parts(
-    network: Network,
-    symbols: Tensor,
-    size: GridSize,
-    rule: HaltingRule,
-    draws: Tensor,
-    hard: bool,
-    watch: Watch | None = None,
+    network: Network, symbols: Tensor, size: GridSize, rule: HaltingRule, draws: Tensor, hard: bool, watch: Watch | None
 ) -> Outcome:
     """`infer` over as many problems at a time as memory is meant for."""
     runs, problems = symbols.shape[:2]
@@ -98,8 +92,5 @@ def infer_in_parts(
     what = f"a grid of {size.height:,} rows × {size.width:,} columns"
     features = network.config.width + network.config.step_hidden
     check_memory(what, _BYTES_PER_FEATURE * features * at_once * cells, symbols.device)
-    parts = [
-        infer(network, some, size, rule, drawn, hard, watch)
-        for some, drawn in zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)
-    ]
-    return Outcome.joined(parts, 1)
+    given = zip(symbols.split(at_once, 1), draws.split(at_once, 1), strict=True)
+    return Outcome.joined([infer(network, some, size, rule, drawn, hard, watch) for some, drawn in given], 1)

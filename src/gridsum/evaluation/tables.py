@@ -5,7 +5,7 @@ Every line is one model on one suite. Of several records for one line the last o
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
@@ -140,9 +140,7 @@ def _suite_by_suite(
     return Table(title, caption, ("suite", *labels, *columns), tuple(lines))
 
 
-def _against_paper(
-    title: str, collection: str, published: Mapping[str, Mapping[str, paper.Score[float]]], records: list[Record]
-) -> Table:
+def _against_paper(title: str, collection: str, published: paper.Scores, records: list[Record]) -> Table:
     """Tables III and IV: accuracies of single models beside those of the paper's model of that variant."""
     first = next(iter(published))
     cells, names = _arranged(records, collection, first)
@@ -256,9 +254,7 @@ def by_line(records: Iterable[Record]) -> dict[str, Suites]:
             "there are no records; train a baseline and measure it: gridsum train --variant dngpu --out FOLDER, then "
             "gridsum evaluate --model FOLDER --suite comparison --out records.jsonl"
         )
-    return {
-        label: {suite: list(by_seed.values()) for suite, by_seed in suites.items()} for label, suites in found.items()
-    }
+    return {label: {suite: list(seeds.values()) for suite, seeds in suites.items()} for label, suites in found.items()}
 
 
 def baselines(records: list[Record]) -> Table:

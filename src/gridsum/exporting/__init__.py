@@ -71,10 +71,7 @@ def export(model: str | Path | Model, out: str | Path, to: Literal["hf", "onnx",
         scores=to_markdown(TABLES["scores"](read([records]))) if records.is_file() else "",
     )
     about = {"model_type": "gridsum", "gridsum_version": __version__, "alphabet": list(found.task.alphabet.symbols)}
-    files = {
-        "README.md": card,
-        "config.json": json.dumps(about | json.loads(to_json(found.config)), indent=2) + "\n",
-    }
+    files = {"README.md": card, "config.json": json.dumps(about | json.loads(to_json(found.config)), indent=2) + "\n"}
     if isinstance(found, RuleModel):
         files["rule.json"] = found.table.to_json() + "\n"
     for name, text in files.items():

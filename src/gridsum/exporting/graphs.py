@@ -76,9 +76,8 @@ def write_graphs(network: Network | RuleNetwork, folder: Path) -> list[Path]:
         import onnxruntime  # noqa: F401
         import onnxscript  # noqa: F401
     except ImportError as error:
-        raise ExportError(
-            f"ONNX needs {error.name}, which is not installed; install it with: pip install '.[onnx]'"
-        ) from None
+        why = f"ONNX needs {error.name}, which is not installed; install it with: pip install '.[onnx]'"
+        raise ExportError(why) from None
     network = network.float().cpu().eval()
     letters = network.embedding.weight.shape[1]
 
@@ -112,13 +111,9 @@ def _write(module: nn.Module, path: Path, make: Any, outputs: list[str]) -> Path
         logging.getLogger("torch.onnx").setLevel(logging.ERROR)
         example = make(*_SIZES[0])
         labels = {"context": ["problems"]} if path.stem == "step" else {"symbols": ["problems", "length"]}
-        dynamic = {
-            name: {
-                axis: torch.export.Dim(label, min=1, max=1 << 20)
-                for axis, label in enumerate(labels.get(name, ["problems", "rows", "columns"]))
-            }
-            for name in example
-        }
+        axes = [labels.get(name, ["problems", "rows", "columns"]) for name in example]
+        sizes = [{axis: torch.export.Dim(label, min=1, max=1 << 20) for axis, label in enumerate(of)} for of in axes]
+        dynamic = dict(zip(example, sizes, strict=True))
         made = torch.onnx.export(
             module, (), kwargs=example, dynamic_shapes=dynamic, dynamo=True, verbose=False,
             input_names=list(example), output_names=outputs, opset_version=_OPSET,

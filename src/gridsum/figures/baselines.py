@@ -36,11 +36,8 @@ def curves(records: Sequence[Record]) -> list[Curve]:
         for label, suites in lines.items():
             is_baseline = next(iter(suites.values()))[0].given is not None
             name, _, setting = label.partition("/") if is_baseline else (label, "", "matched")
-            sizes = {
-                int(size[1]): [record.seq for record in seeds]
-                for suite, seeds in suites.items()
-                if (size := pattern.fullmatch(suite))
-            }
+            found_at = {suite: pattern.fullmatch(suite) for suite in suites}
+            sizes = {int(at[1]): [record.seq for record in suites[suite]] for suite, at in found_at.items() if at}
             if len(sizes) > 1:
                 found.append(Curve(axis, setting, is_baseline, name, dict(sorted(sizes.items()))))
     if not found:

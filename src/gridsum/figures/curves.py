@@ -48,14 +48,12 @@ def terms_curves(records: Iterable[Record]) -> list[TermsCurve]:
             "evaluate these first: gridsum evaluate --suite terms --out records.jsonl"
         )
     of_models = len({row.model for row in rows}) == len(rows)
-    return [
-        TermsCurve(
-            row.model if of_models else f"{row.model} seed {row.seed}",
-            row.variant,
-            dict(sorted((terms[name], record) for name, record in cells[row].items())),
-        )
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        label = row.model if of_models else f"{row.model} seed {row.seed}"
+        by_terms = sorted((terms[name], record) for name, record in cells[row].items())
+        found.append(TermsCurve(label, row.variant, dict(by_terms)))
+    return found
 
 
 @styled()
@@ -114,9 +112,8 @@ class TrainingCurve:
 def training_curve(folder: Path) -> TrainingCurve:
     """Of all seeds of a training folder, from their logs or its summary."""
     if not (folder / "config.json").exists():
-        raise FigureError(
-            f"{folder} is not a training folder (it has no config.json); name one that gridsum train made"
-        )
+        why = "is not a training folder (it has no config.json); name one that gridsum train made"
+        raise FigureError(f"{folder} {why}")
     config, seeds = read_setup(folder)
     runs = read_steps(folder).values()
     reached = [[steps for steps in of_all if steps is not None] for of_all in zip_longest(*runs)]

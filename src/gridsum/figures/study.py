@@ -70,9 +70,8 @@ def plot_carries(records: Sequence[Record]) -> Picture:
     for axes in (right, steps):
         axes.set_xlabel("columns that one carry crosses, in sums of 2x10")
         axes.set_xticks(sorted({n for lengths in found.values() for n in lengths}))
-    figure.legend(
-        loc="outside lower center", ncols=4, fontsize=7.5, title="median over (so many) runs; bands: the middle half"
-    )
+    title = "median over (so many) runs; bands: the middle half"
+    figure.legend(loc="outside lower center", ncols=4, fontsize=7.5, title=title)
     return figure
 
 

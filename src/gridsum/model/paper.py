@@ -157,9 +157,8 @@ class Step(nn.Module):
 
     def __init__(self, runs: Sequence[Generator], config: ModelConfig) -> None:
         super().__init__()
-        self.attention = LocalAttention(
-            runs, config.width, config.groups, config.heads, config.kernel, config.query_encoding
-        )
+        shape = config.groups, config.heads, config.kernel
+        self.attention = LocalAttention(runs, config.width, *shape, config.query_encoding)
         self.transition = Transition(runs, config.width, config.step_hidden)
 
     def forward(self, grid: Tensor, size: GridSize | None = None, drops: Sequence[Drop] | None = None) -> Tensor:

@@ -129,10 +129,9 @@ class Rollout:
     def decide(self, n: int) -> Tensor:
         """λ_n [R,b]."""
         assert self.network.context is not None
+        drops = self.drops and self.drops.context(n)
         with computed_in(self.form, self.kept):
-            self.context, halting = self.network.context(
-                self.context, self.grid, self.size, self.drops and self.drops.context(n)
-            )
+            self.context, halting = self.network.context(self.context, self.grid, self.size, drops)
         return halting
 
 

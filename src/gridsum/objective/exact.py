@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from gridsum.objective.paper import character_accuracy, class_weights, cross_entropy
-from gridsum.tasks import PAD
 
 
 @dataclass(frozen=True)
@@ -41,5 +40,5 @@ def cost(logits: Tensor, targets: Tensor, columns: Tensor, certain: int, pad_wei
     predicted = logits[:, -1].detach().argmax(-1)
     inside = columns > 0
     characters = character_accuracy(predicted, targets, inside)
-    wrong = (predicted != targets) & ((predicted != PAD) | (targets != PAD)) & inside
+    wrong = (predicted != targets) & inside
     return Cost(loss, characters.mean(1), (~wrong.any(-1)).float().mean(1), characters[:, -certain:].mean(1))

@@ -82,10 +82,8 @@ def filled(page: str, texts: Mapping[str, str], facts: Mapping[str, Any]) -> str
         known = {name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in facts.items()}
         return re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], found[0]), texts[key])
 
-    page = re.sub(
-        r'data-t-([a-z-]+)="([\w.-]+)"', lambda found: f'{found[0]} {found[1]}="{escape(text(found[2]))}"', page
-    )
-    return re.sub(r'data-t="([\w.-]+)"([^>]*)>', lambda found: f"{found[0]}{text(found[1])}", page)
+    page = re.sub(r'data-t-([a-z-]+)="([\w.-]+)"', lambda tag: f'{tag[0]} {tag[1]}="{escape(text(tag[2]))}"', page)
+    return re.sub(r'data-t="([\w.-]+)"([^>]*)>', lambda tag: f"{tag[0]}{text(tag[1])}", page)
 
 
 def _scores(name: str) -> dict[str, int] | None:

@@ -48,12 +48,8 @@ _TABLES = {
 
 def baseline_records(folder: Path) -> list[Record]:
     """Of the baselines; and of ours as they are before one is chosen and overtrained, on the published grids."""
-    standard = [
-        replace(one, model=_STANDARD[name])
-        for name in OVERTRAINED
-        for one in read(filter(Path.exists, [folder / records_of(name)]))
-        if one.way == AS_PUBLISHED
-    ]
+    ours = read(filter(Path.exists, (folder / records_of(name) for name in OVERTRAINED)))
+    standard = [replace(one, model=_STANDARD[one.model]) for one in ours if one.way == AS_PUBLISHED]
     return standard + read(filter(Path.exists, [folder / BASELINE_RECORDS]))
 
 

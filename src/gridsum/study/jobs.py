@@ -186,10 +186,8 @@ class Train:
 
     def state(self, folder: Path) -> State:
         resolved = self.resolved(folder)
-        if resolved is None:
-            assert self.follows is not None
-            return State(0, self.total, self.unit, f"the validation of {self.follows.name}")
-        return State(resolved.done(folder), self.total, self.unit)
+        waits_for = f"the validation of {self.follows.name}" if self.follows and not resolved else ""
+        return State(resolved.done(folder) if resolved else 0, self.total, self.unit, waits_for)
 
     def seconds(self, folder: Path, device: torch.device) -> float:
         """How long what is left takes, about; 0 where nobody knows."""

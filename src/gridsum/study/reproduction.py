@@ -160,10 +160,8 @@ class Reproduction:
 
     def _sheets(self, name: str) -> tuple[Sheet, Sheet]:
         validation = self._asked(COLLECTIONS["validation"], ON_EVERY_GRID)
-        return (
-            Sheet("validate", f"{name}/validation.jsonl", validation, VALIDATION_SEED),
-            Sheet("measure", records_of(name), self._asked(REPORTED)),
-        )
+        validate = Sheet("validate", f"{name}/validation.jsonl", validation, VALIDATION_SEED)
+        return validate, Sheet("measure", records_of(name), self._asked(REPORTED))
 
     def _overtrained(self, standard: Train) -> Train:
         name = overtrained_name(standard.name)
@@ -174,11 +172,8 @@ class Reproduction:
 
     def _baseline(self, name: str, setting: str) -> Train:
         config = find(name).configure(setting, changes=_QUICK_EPOCHS if self.quick else {})
-        suites = [
-            replace(suite, samples=128 if suite.space.digits[1] > 300 else 256)
-            for suite in baseline_suites(name, setting)
-        ]
-        folder = f"{name}-{setting}"
+        folder, every = f"{name}-{setting}", baseline_suites(name, setting)
+        suites = [replace(suite, samples=128 if suite.space.digits[1] > 300 else 256) for suite in every]
         sheet = Sheet("measure", BASELINE_RECORDS, self._asked(suites, BY_A_BASELINE), model=folder)
         return Train(folder, config, self.seeds, (sheet,))
 

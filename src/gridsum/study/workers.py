@@ -68,11 +68,7 @@ def do_jobs(
 
 
 def run_by(
-    submit: Submit,
-    jobs: Sequence[Job],
-    folder: Path,
-    commit: str | None = None,
-    note: Callable[[str], None] = lambda _: None,
+    submit: Submit, jobs: Sequence[Job], folder: Path, commit: str | None, note: Callable[[str], None] = lambda _: None
 ) -> list[Job]:
     """Do all jobs by workers, each as soon as what it waits for is done; returns those that still wait in the end."""
     folder = folder.absolute()
@@ -176,9 +172,8 @@ def cluster(where: str, gpus_per_job: float | None = None, cpus: int | None = No
         try:  # Ray itself would try for many minutes
             socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS).close()
         except (OSError, ValueError, OverflowError) as error:
-            raise WorkersError(
-                f"there is no cluster of Ray's at {where!r} ({error}); use ray, ray://HOST:10001 or HOST:6379"
-            ) from None
+            why = f"there is no cluster of Ray's at {where!r} ({error}); use ray, ray://HOST:10001 or HOST:6379"
+            raise WorkersError(why) from None
     options = {"num_cpus": cpus} if local and cpus else {}
     try:
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}

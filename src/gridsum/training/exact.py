@@ -1,6 +1,6 @@
 """`exact` as an entry of the registry: a network of bits, trained on results by phases, consolidated and proved."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -118,10 +118,6 @@ class ExactGradients(GradientSource):
     def state(self) -> dict[str, Tensor]:
         return {"decided": self.network.decided, "certain": self.certain, "results": self.results}
 
-    def load(self, state: Mapping[str, Tensor]) -> None:
-        for name, own in self.state().items():
-            own.copy_(state[name])
-
 
 class Exact(Trainable):
     name = "exact"
@@ -136,12 +132,10 @@ class Exact(Trainable):
         """As the task wants it. Phases have no more terms than it takes."""
         config = override(ExactConfig(task=task or DEFAULT), dict(self.chosen_setting(setting)))
         config, most = override(config, dict(config.learns.settings)), config.learns.most_terms
-        shortened = {
-            f"phases.{name}.terms": (1, min(most, phase.terms[1]))
-            for name, phase in vars(config.phases).items()
-            if most is not None
-        }
-        return override(config, {**shortened, **(changes or {})})
+        every, few = vars(config.phases).items(), {}
+        if most is not None:
+            few = {f"phases.{name}.terms": (1, min(most, phase.terms[1])) for name, phase in every}
+        return override(config, {**few, **(changes or {})})
 
     def following(self, config: Any) -> Any:  # noqa: ARG002
         raise ConfigError("exact is trained from nothing, phase by phase; begin with one of the paper's variants")

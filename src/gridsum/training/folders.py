@@ -73,9 +73,8 @@ def check_free(folder: Path) -> None:
     # A start that was stopped before it had a configuration has empty logs, and a checkpoint before the first epoch.
     kept = any(path.stat().st_size for path in folder.glob("seed-*/*"))
     if kept or ((folder / CHECKPOINT).exists() and last_epoch(folder) != 0):
-        raise FolderError(
-            f"{folder} holds trained runs, but no {_CONFIG}; put that back from a copy, or choose another folder"
-        )
+        why = f"{folder} holds trained runs, but no {_CONFIG}; put that back from a copy, or choose another folder"
+        raise FolderError(why)
 
 
 def create(folder: Path, config: Any, seeds: Sequence[int], start: dict[str, Any] | None = None) -> None:

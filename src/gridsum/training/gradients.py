@@ -16,7 +16,6 @@ from gridsum.model.rollout import Network
 from gridsum.objective.paper import cost, sampled_success
 from gridsum.ops.forms import Form, by_blas_alone
 from gridsum.ops.grids import GridSize, side_by_side
-from gridsum.training.optimiser import learning_rate
 
 # What a step's random numbers are for.
 _PROBLEMS, _ROWS, _COLUMNS, _DROPOUT, _SUCCESS = range(5)
@@ -128,9 +127,6 @@ class EagerGradients(GradientSource):
         self.config, self.network = config, network
         self.stream = Stream.of_seeds(seeds, next(network.parameters()).device)
         self.groups = range(len(config.task.groups))
-
-    def rate(self, step: int) -> float:
-        return learning_rate(step, self.config.training)
 
     def __call__(self, step: int) -> Gradients:
         stream = self.stream.fold(step + self.config.training.first_step)

@@ -84,9 +84,8 @@ def train(
         folders.check_same(folder, config, seeds)  # before the lock, which needs a folder
     done = folders.trained_epochs(folder) if resume else 0
     if done > config.training.epochs:
-        raise folders.FolderError(
-            f"{folder} has been trained for {done} epochs already; resume it with training.epochs of {done} or more"
-        )
+        why = f"{folder} has been trained for {done} epochs already; resume it with training.epochs of {done} or more"
+        raise folders.FolderError(why)
     what = f"training {len(seeds)} run{'s' if len(seeds) > 1 else ''} of {config.label}"
     check_memory(f"{what} at once", kind.memory(config, len(seeds)), device)
 
@@ -197,9 +196,7 @@ class Fleet:
         self.optimiser.load(moments)
         return True
 
-    def train_epoch(
-        self, tell: Callable[[int, int], None] = lambda *_: None
-    ) -> tuple[dict[str, tuple[float, ...]], float]:
+    def train_epoch(self, tell: Callable[..., None] = lambda *_: None) -> tuple[dict[str, tuple[float, ...]], float]:
         """Train for an epoch; returns the means over its steps of what is logged, and its first rate."""
         steps, total = self.config.training.steps_per_epoch, self.config.steps
         first, logged = self.epoch * steps, []

@@ -1,6 +1,5 @@
-"""AdamW and its schedule for R runs at once, as arithmetic on tensors that stay on their device."""
+"""AdamW for R runs at once, as arithmetic on tensors that stay on their device."""
 
-import math
 from collections.abc import Mapping
 
 import torch
@@ -11,21 +10,10 @@ from gridsum.model.runs import RunModule
 from gridsum.ops.grids import side_by_side
 
 
-def learning_rate(step: int, config: TrainingConfig) -> float:
-    """The rate of training step `step` (from 0): a cosine over `restart_epochs` epochs, stepped per epoch."""
-    epoch = step // config.steps_per_epoch % config.restart_epochs
-    fall = (1 + math.cos(epoch * (math.pi / config.restart_epochs))) / 2
-    return config.final_learning_rate + (config.learning_rate - config.final_learning_rate) * fall
-
-
 def decayed_parameters(network: nn.Module) -> set[str]:
     """The names of the parameters that weight decay applies to: weight matrices, as their modules say."""
-    return {
-        f"{path}.{name}"
-        for path, module in network.named_modules()
-        if isinstance(module, RunModule)
-        for name in module.decayed
-    }
+    modules = [(path, module) for path, module in network.named_modules() if isinstance(module, RunModule)]
+    return {f"{path}.{name}" for path, module in modules for name in module.decayed}
 
 
 def named_rows(network: nn.Module, weights: Tensor) -> dict[str, Tensor]:
@@ -79,7 +67,7 @@ class AdamW:
         """Training step `number`, down the gradients that `backward` has left; these are then cleared."""
         gradient = side_by_side(part.grad for part in self.network.parameters() if part.grad is not None)
         alive = torch.ones(len(gradient), dtype=torch.bool, device=gradient.device)
-        rate = torch.tensor(learning_rate(number, self.config), dtype=torch.float64)
+        rate = torch.tensor(self.config.rate(number), dtype=torch.float64)
         self.update(gradient, rate, alive)
         self.network.zero_grad()
 

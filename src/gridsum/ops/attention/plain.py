@@ -16,19 +16,13 @@ def attend(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int
     """Y = Σ A·V over the neighbourhood, heads joined: [R,B,H,W,E] (Eq. 7)."""
     weights = attention_weights(projected, query, relative, heads)
     values = neighbours(projected.chunk(3, -1)[2], places_around(*relative.shape[1:3]))
-    parts = [
-        weight[..., None] * value.unflatten(-1, (heads, -1)) for weight, value in zip(weights, values, strict=True)
-    ]
-    return torch.stack(parts).sum(0).flatten(-2)
+    return (weights[..., None] * torch.stack(values).unflatten(-1, (heads, -1))).sum(0).flatten(-2)
 
 
 def attention_weights(projected: Tensor, query: Tensor | None, relative: Tensor, heads: int) -> Tensor:
     """A = softmax((q + s)·(k + r)) over the neighbourhood, [k²,R,B,H,W,h] (Eq. 8 are the four terms of the score)."""
     q, k, _ = projected.chunk(3, -1)
     q = q if query is None else q + query[:, None, None, None]
-    encoding = relative.flatten(1, 2)[:, :, None, None, None]
-    scores = [
-        (q * (neighbour + encoding[:, index])).unflatten(-1, (heads, -1)).sum(-1)
-        for index, neighbour in enumerate(neighbours(k, places_around(*relative.shape[1:3])))
-    ]
-    return torch.stack(scores).softmax(0)
+    encoding = relative.flatten(1, 2).transpose(0, 1)[:, :, None, None, None]
+    keys = torch.stack(neighbours(k, places_around(*relative.shape[1:3])))
+    return (q * (keys + encoding)).unflatten(-1, (heads, -1)).sum(-1).softmax(0)

@@ -11,21 +11,18 @@ from gridsum.ops.grids import GridSize, linear
 
 
 def attend_to_grid(
-    context: Tensor, grid: Tensor, size: GridSize | None, heads: int, projection: Tensor, projection_bias: Tensor
+    context: Tensor, grid: Tensor, size: GridSize | None, heads: int, projection: Tensor, biases: Tensor
 ) -> Tensor:
     """What each vector of the context [R,B,C,E] finds in the grid, heads joined: [R,B,C,E]. The three projections
-    [R,3,E,E] and their biases [R,3,E] make queries of the context, keys and values of the grid."""
+    [R,3,E,E] and their `biases` [R,3,E] make queries of the context, keys and values of the grid."""
     inside = None if size is None else size.inside
     if form() != "plain":
-        bias = once(
-            ("alibi", heads, *grid.shape[2:4]), lambda: alibi(heads, grid).repeat_interleave(context.shape[2], 0)
-        )
-        return folded_attention(context, grid, inside, heads, bias, projection, projection_bias)
+        key = "alibi", heads, *grid.shape[2:4]
+        bias = once(key, lambda: alibi(heads, grid).repeat_interleave(context.shape[2], 0))
+        return folded_attention(context, grid, inside, heads, bias, projection, biases)
     cells = grid.flatten(2, 3)
-    q, k, v = (
-        linear(x, projection[:, index], projection_bias[:, index]).unflatten(-1, (heads, -1))
-        for index, x in enumerate((context, cells, cells))
-    )
+    parts = [linear(x, projection[:, i], biases[:, i]) for i, x in enumerate((context, cells, cells))]
+    q, k, v = (part.unflatten(-1, (heads, -1)) for part in parts)
     scores = torch.einsum("rbchd,rbnhd->rbhcn", q, k) / math.sqrt(q.shape[-1]) + alibi(heads, grid)[:, None]
     if inside is not None:
         scores = scores.masked_fill(~inside.flatten(1)[:, None, None, None], -math.inf)

@@ -16,17 +16,11 @@ _LONG_ROW = 256
 
 
 def folded_attention(
-    context: Tensor,
-    grid: Tensor,
-    inside: Tensor | None,
-    heads: int,
-    bias: Tensor,
-    projection: Tensor,
-    projection_bias: Tensor,
+    context: Tensor, grid: Tensor, inside: Tensor | None, heads: int, bias: Tensor, projection: Tensor, biases: Tensor
 ) -> Tensor:
     """`attend_to_grid`; `bias` [h·C,H·W] is that of each vector as each head sees it; `inside` [R,H,W] cells count."""
     query, key, value = projection.unbind(1)
-    q = linear(context, query, projection_bias[:, 0])
+    q = linear(context, query, biases[:, 0])
     # carried over to the grid's own space: [R,B,h·C,E]
     queries = torch.einsum("rbchd,rehd->rbhce", *(x.unflatten(-1, (heads, -1)) for x in (q, key))).flatten(2, 3)
     height, columns, width = grid.shape[2:]
@@ -44,4 +38,4 @@ def folded_attention(
         found = torch.matmul(weights.unflatten(-1, (height, columns)).transpose(2, 3), grid).sum(2)
     values = value.unflatten(-1, (heads, -1))
     joined = torch.einsum("rbhce,rehd->rbchd", found.unflatten(2, (heads, -1)), values).flatten(-2)
-    return joined + projection_bias[:, 2, None, None]
+    return joined + biases[:, 2, None, None]

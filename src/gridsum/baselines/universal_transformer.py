@@ -48,13 +48,11 @@ class UniversalTransformer(BaselineNetwork[Shape]):
 
     def __init__(self, config: BaselineConfig) -> None:
         super().__init__(config)
-        width = self.shape.width
+        width, hidden = self.shape.width, self.shape.hidden
         self.embedding = nn.Linear(self.symbols, width, bias=False)
         self.result = nn.Parameter(torch.randn(width) * 0.1)
         self.attention = Attention(width, self.shape.heads)
-        self.transition = nn.Sequential(
-            nn.Linear(width, self.shape.hidden), nn.ReLU(), nn.Linear(self.shape.hidden, width)
-        )
+        self.transition = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
         self.halt = nn.Linear(width, 1)
         nn.init.constant_(self.halt.bias, -1.0)  # about as many steps as there are at first
