@@ -258,7 +258,7 @@ def test_what_goes_both_ways_in_one_row_is_drawn_from_what_was_seen_beside_each_
     run = with_twins(construct(find("mixed:base=3")))
     look = replace(LOOK, problems=48_000, digits=(1, 7))
     shown = minimise.Shown(observed_of(run.rule, look), np.array(run.rule.outputs), 0)
-    search = Search.begin(shown, targets.both_ways, run.places, Sums.asked(run, look, 0), lambda _: None)  # type: ignore[arg-type]
+    search = Search.begin(shown, "both", run.places, Sums.asked(run, look, 0), lambda _: None)  # type: ignore[arg-type]
     assert search.share == 1
     assert prove(run.taught(search.learnt)).proved
 

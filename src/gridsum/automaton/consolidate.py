@@ -36,7 +36,7 @@ from gridsum.automaton.observe import Observed, observe
 from gridsum.automaton.repair import judge, repair
 from gridsum.automaton.rule import LearnedRule, Rules
 from gridsum.automaton.search import Search, Sums
-from gridsum.automaton.targets import ANY, TargetTable, both_ways, one_way
+from gridsum.automaton.targets import ANY, TargetTable
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.model.rule import RuleNetwork
 from gridsum.ops.devices import Replayed, on_gpu
@@ -93,7 +93,7 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
     call = apart if on_gpu(rule.device) else lambda function, *arguments: function(*arguments)
     begun, tried = list[tuple[Round, LearnedRule, Search]](), list[Round]()
     looked = dict[bool, Observed]()
-    for goes, sides, form in (("left", rule, one_way), ("right", rule.exchanged(), one_way), ("both", rule, both_ways)):
+    for goes, sides in (("left", rule), ("right", rule.exchanged()), ("both", rule)):
         exchanged = goes == "right"
         looked[exchanged] = observed = looked.get(exchanged) or observe(sides, config, seed)
         found = Round(observed.right, goes=goes)
@@ -102,7 +102,7 @@ def draw(rule: LearnedRule, config: ConsolidationConfig, seed: int, report: Repo
             return found, None
         try:
             shown = Shown(observed, rule.outputs().cpu().numpy(), config.rare)
-            search = call(Search.begin, shown, form, sides.places, Sums.asked(sides, config, seed), report)
+            search = call(Search.begin, shown, goes, sides.places, Sums.asked(sides, config, seed), report)
         except TooManyStates as error:
             found.why = str(error)
             tried.append(found)

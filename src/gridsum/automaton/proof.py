@@ -143,7 +143,7 @@ class Check:
         for sign in range(self.rule.signs):
             now = set(steps[base + sign][:, :, [state for _, state in under]].flat)
             if not sign:  # in the first term's row
-                now |= {self.outside, *steps[self.nothing][:, :, list(ground)].flat}
+                now |= {*steps[self.nothing][:, :, list(ground)].flat}
             over = [[state for digit, state in under if (x + base * sign, digit) in possible] for x in range(base)]
             while len(now) != len(now := now.union(*(steps[x, list(now)][..., over[x]].flat for x in range(base)))):
                 pass

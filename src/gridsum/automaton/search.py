@@ -9,6 +9,7 @@ judge, too, and it begins again. Nothing here knows what is added.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -19,7 +20,7 @@ from torch.nn import functional as F
 from gridsum.automaton.minimise import Behaviour, Shown, TooManyStates, partition, tally
 from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around, come_to_rest
-from gridsum.automaton.targets import ANY, Beside, TargetTable, both_ways
+from gridsum.automaton.targets import ANY, Beside, TargetTable, both_ways, one_way
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import PAD
 
@@ -35,6 +36,8 @@ _HOPE = 0.3
 _NEWS = 200
 # Of the judges so many are asked first; of all sums so many at once.
 _FIRST, _PART = 200, 5000
+# What must be known of two patterns that are alike.
+_LEAST = (0.3, 0.1)
 # In place of a type: a state of its own.
 _NEW = -1
 
@@ -135,11 +138,11 @@ class Search:
 
     @classmethod
     def begin(
-        cls, shown: Shown, form: Form, places: Sequence[str], sums: Sums, report: Callable[[str], None]
+        cls, shown: Shown, goes: str, places: Sequence[str], sums: Sums, report: Callable[[str], None]
     ) -> "Search":
-        """From the best of those that it can begin with."""
+        """From the best of those that it can begin with where rows hand on to this side, or both."""
         found, why = list[Search](), list[TooManyStates]()
-        for classes in _starts(shown, form):
+        for form, classes in _starts(shown, goes):
             try:
                 found.append(cls(shown, form, places, sums, classes))
             except TooManyStates as error:
@@ -296,13 +299,15 @@ class Search:
         return len(np.unique(classes * (kinds.max() + 1) + kinds)), len(np.unique(classes))
 
 
-def _starts(shown: Shown, form: Form) -> Iterator[np.ndarray]:
-    """Partitions to begin with: the fewest states that explain what is shown, the same with strangers apart, and with
-    each pattern a state of its own at first. Where rows hand on both ways: patterns that are alike beside others."""
-    _, patterns = np.unique(np.stack((shown.reads, shown.seen.patterns)), axis=1, return_inverse=True)
-    if form is both_ways:
+def _starts(shown: Shown, goes: str) -> Iterator[tuple[Form, np.ndarray]]:
+    """How to write tables, and partitions to begin with: the fewest states that explain what is shown, the same with
+    strangers apart, and with each pattern a state of its own at first. Where rows hand on both ways: patterns that are
+    alike beside others, if more or less is known of them."""
+    if goes == "both":
         behaviour = shown.behaviour(shown.seen.patterns)
-        yield Beside(behaviour).alike()[behaviour.types]
-    else:
-        for first, apart in ((shown.reads, False), (shown.reads, True), (patterns, False)):
-            yield partition(shown.seen, first, apart=apart)
+        for least in _LEAST:
+            yield partial(both_ways, least=least), Beside(behaviour, least).alike()[behaviour.types]
+        return
+    _, patterns = np.unique(np.stack((shown.reads, shown.seen.patterns)), axis=1, return_inverse=True)
+    for first, apart in ((shown.reads, False), (shown.reads, True), (patterns, False)):
+        yield one_way, partition(shown.seen, first, apart=apart)

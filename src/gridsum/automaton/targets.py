@@ -16,9 +16,9 @@ from gridsum.tasks import PAD
 
 # A state counts as another choice if a context takes it in this share of its cases.
 _SIBLING_SHARE = 0.02
-# Of two neighbours that are taken for alike, so many of the cases in common may differ, and so many of all cases of one
-# must be in common. A left one may matter for leading zeros alone, which are rare.
-_RIGHT, _LEFT = (0.06, 0.3), (0.003, 0.2)
+# Of the cases that two neighbours have in common so many may differ if they are alike; left ones may matter for leading
+# zeros alone, which are rare.
+_DIFFER, _DIFFER_LEFT = 0.06, 0.003
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
@@ -112,7 +112,8 @@ def one_way(behaviour: Behaviour) -> TargetTable:
 class Beside:
     """What cells mostly become beside what, by the symbols, neighbours and reading below of a behaviour's windows."""
 
-    def __init__(self, behaviour: Behaviour) -> None:
+    def __init__(self, behaviour: Behaviour, least: float) -> None:
+        """Neighbours that are alike must have the share `least` of one's cases in common."""
         self.behaviour, self.n = behaviour, len(behaviour.states)
         self.x, self.left, self.right, below, self.own = behaviour.windows.T
         self.read = np.append(behaviour.outputs, ANY)
@@ -120,9 +121,9 @@ class Beside:
         self.shape, self.under = (behaviour.symbols, self.n + 1, self.n + 1, len(readings)), self.of_below[below]
         self.each = np.arange(self.n + 1)
         _, reads = np.unique(behaviour.outputs, return_inverse=True)
-        self.as_right = self._alike(2, reads, self.each, *_RIGHT)
-        self.as_left = self._alike(1, reads, self.as_right, *_LEFT)
-        self.nearly = self._alike(1, self.as_right[:-1], self.as_right, *_RIGHT)
+        self.as_right = self._alike(2, reads, self.each, _DIFFER, least)
+        self.as_left = self._alike(1, reads, self.as_right, _DIFFER_LEFT, least)
+        self.nearly = self._alike(1, self.as_right[:-1], self.as_right, _DIFFER, least)
 
     def most(
         self, as_left: np.ndarray, as_right: np.ndarray, own: np.ndarray | None = None, counts: np.ndarray | None = None
@@ -166,11 +167,11 @@ class Beside:
         return np.unique((self.as_left, self.as_right, self.read), axis=1, return_inverse=True)[1][:-1]
 
 
-def both_ways(behaviour: Behaviour) -> TargetTable:
+def both_ways(behaviour: Behaviour, least: float) -> TargetTable:
     """The same where a row hands something on in both directions, so that there is no left neighbour beside which it
     does not matter: what was seen beside such neighbours, or others that lead to the same, or nearly. In other contexts
     one neighbour decides: the left one, of symbols for which it does so where nothing is on the right."""
-    seen = Beside(behaviour)
+    seen = Beside(behaviour, least)
     n, any_, ends = seen.n, np.zeros(seen.n + 1, int), behaviour.counts * (seen.right == seen.n)
     differ = ends * (seen.own != seen.most(any_, seen.each, counts=ends)[0][seen.x, 0, n, seen.under])
     led = np.bincount(seen.x, differ, behaviour.symbols) > NOISE * np.bincount(seen.x, ends, behaviour.symbols)
