@@ -156,6 +156,8 @@ def test_differences_are_told_as_sums_are(browser: Browser, address: str):
         expect(page.get_by_role("alert")).to_have_text(below)
         visit.ask("9-4+1")
         expect(page.get_by_role("alert")).to_have_text("“+” is not allowed here: this rule takes “-” alone.")
+        visit.ask("12*2")
+        expect(page.get_by_role("alert")).to_have_text("“*” was learned in other bases: choose it in base 3, 4.")
 
 
 def test_products_and_maxima_are_told_as_sums_are(browser: Browser, address: str):

@@ -66,6 +66,8 @@
   }
 
   function explain(character, base, sign) {
+    const learned = Object.values(gridsum.data?.rules ?? {}).filter((rule) => rule.sign === character).map((rule) => rule.base);
+    if (learned.length && !learned.includes(base)) refuse("base", { character, bases: learned.join(", ") });
     if (character in gridsum.operations) refuse("sign", { character, sign });
     if (character === "." || character === ",") refuse("fraction", { character });
     refuse("character", { character, last: letters(base).at(-1), sign });
