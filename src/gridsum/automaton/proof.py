@@ -11,6 +11,8 @@ from functools import cache, cached_property
 from itertools import product
 from typing import NamedTuple
 
+import numpy as np
+
 from gridsum.automaton.rows import Adding, Cell, Meaning, Neighbour, Place, Rows, Shape, fits
 from gridsum.automaton.table import RuleTable, usual_actions
 from gridsum.tasks import FIRST_DIGIT, PAD
@@ -126,7 +128,7 @@ class Check:
 
     def lefts_before(self, kind: Kind) -> Collection[int]:
         """Any; mirrored, a term's cells have one, but for the last column; of several signs a digit has its own."""
-        if kind is GROUND:
+        if kind is None:  # the ground
             return range(self.outside + 1)
         if self.rule.signs > 1 and kind.holds == Shape.DIGIT:
             return self.led[kind.sign]
@@ -136,14 +138,15 @@ class Check:
     def led(self) -> list[set[int]]:
         """What comes to stand left of the digits of each sign, once the row below is at rest: whatever stands
         elsewhere, a sign is handed on from the left."""
-        steps, base, ground = self.table.steps[:, :, :-1], self.rule.base, self.certificate.ground
+        reached, base, ground = np.unique(self.table.steps), self.rule.base, self.certificate.ground
+        steps = self.table.steps[:, :, reached]
         blank = {(None, state) for state in ground | self.certificate.corner | self.is_blank}
         under = blank | {(self.reads[state], state) for state in self.is_number}
         possible, found = {case[:2] for case, _ in self.rule.cases()}, list[set[int]]()
         for sign in range(self.rule.signs):
-            now = set(steps[base + sign][:, :, [state for _, state in under]].flat)
+            now = set(steps[base + sign, [*reached, self.outside]][..., [state for _, state in under]].flat)
             if not sign:  # in the first term's row
-                now |= {*steps[self.nothing][:, :, list(ground)].flat}
+                now |= {*steps[self.nothing, [*reached, self.outside]][..., list(ground)].flat}
             over = [[state for digit, state in under if (x + base * sign, digit) in possible] for x in range(base)]
             while len(now) != len(now := now.union(*(steps[x, list(now)][..., over[x]].flat for x in range(base)))):
                 pass

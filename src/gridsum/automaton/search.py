@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 
 import numpy as np
 import torch
@@ -36,8 +36,8 @@ _HOPE = 0.3
 _NEWS = 200
 # Of the judges so many are asked first; of all sums so many at once.
 _FIRST, _PART = 200, 5000
-# What must be known of two patterns that are alike.
-_LEAST = (0.3, 0.1)
+# What must be known of two patterns that are alike, and how much may differ.
+_LEAST, _DIFFER = (0.3, 0.1, 0.03), (0.003, 0.03)
 # In place of a type: a state of its own.
 _NEW = -1
 
@@ -302,11 +302,12 @@ class Search:
 def _starts(shown: Shown, goes: str) -> Iterator[tuple[Form, np.ndarray]]:
     """How to write tables, and partitions to begin with: the fewest states that explain what is shown, the same with
     strangers apart, and with each pattern a state of its own at first. Where rows hand on both ways: patterns that are
-    alike beside others, if more or less is known of them."""
+    alike beside others, if more or less is known of them, or differs."""
     if goes == "both":
         behaviour = shown.behaviour(shown.seen.patterns)
-        for least in _LEAST:
-            yield partial(both_ways, least=least), Beside(behaviour, least).alike()[behaviour.types]
+        for least, differ in product(_LEAST, _DIFFER):
+            form = partial(both_ways, least=least, differ=differ)
+            yield form, Beside(behaviour, least, differ).alike()[behaviour.types]
         return
     _, patterns = np.unique(np.stack((shown.reads, shown.seen.patterns)), axis=1, return_inverse=True)
     for first, apart in ((shown.reads, False), (shown.reads, True), (patterns, False)):

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.minimise import NOISE, Behaviour, tally
+from gridsum.automaton.minimise import BELOW, NOISE, Behaviour, tally
 from gridsum.tasks import PAD
 
 # A state counts as another choice if a context takes it in this share of its cases.
 _SIBLING_SHARE = 0.02
-# Of the cases that two neighbours have in common so many may differ if they are alike; left ones may matter for leading
-# zeros alone, which are rare.
-_DIFFER, _DIFFER_LEFT = 0.06, 0.003
+# Of the cases that two neighbours have in common so many may differ if they are alike.
+_DIFFER = 0.06
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
@@ -112,8 +111,9 @@ def one_way(behaviour: Behaviour) -> TargetTable:
 class Beside:
     """What cells mostly become beside what, by the symbols, neighbours and reading below of a behaviour's windows."""
 
-    def __init__(self, behaviour: Behaviour, least: float) -> None:
-        """Neighbours that are alike must have the share `least` of one's cases in common."""
+    def __init__(self, behaviour: Behaviour, least: float, differ: float) -> None:
+        """Neighbours that are alike must have the share `least` of one's cases in common. Of these `differ` may differ
+        on the left: left ones may matter for leading zeros alone, which are rare."""
         self.behaviour, self.n = behaviour, len(behaviour.states)
         self.x, self.left, self.right, below, self.own = behaviour.windows.T
         self.read = np.append(behaviour.outputs, ANY)
@@ -122,14 +122,11 @@ class Beside:
         self.each = np.arange(self.n + 1)
         _, reads = np.unique(behaviour.outputs, return_inverse=True)
         self.as_right = self._alike(2, reads, self.each, _DIFFER, least)
-        self.as_left = self._alike(1, reads, self.as_right, _DIFFER_LEFT, least)
+        self.as_left = self._alike(1, reads, self.as_right, differ, least)
         self.nearly = self._alike(1, self.as_right[:-1], self.as_right, _DIFFER, least)
 
-    def most(
-        self, as_left: np.ndarray, as_right: np.ndarray, own: np.ndarray | None = None, counts: np.ndarray | None = None
-    ) -> np.ndarray:
+    def most(self, as_left: np.ndarray, as_right: np.ndarray, own: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """[2, x, left, right, below]: what most cells become by the classes of neighbours, and how many do."""
-        own, counts = self.own if own is None else own, self.behaviour.counts if counts is None else counts
         where = np.ravel_multi_index((self.x, as_left[self.left], as_right[self.right], self.under), self.shape)
         keys, times = tally(where * self.n + own, counts)
         order = np.argsort(times, kind="stable")
@@ -137,16 +134,16 @@ class Beside:
         found[:, keys[order] // self.n] = keys[order] % self.n, times[order]
         return found.reshape(2, *self.shape)
 
-    def beside(self, as_left: np.ndarray, as_right: np.ndarray) -> np.ndarray:
+    def beside(self, as_left: np.ndarray, as_right: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """[x, left, right, below]: the same for every neighbour of these classes."""
-        return self.most(as_left, as_right)[0][:, as_left][:, :, as_right]
+        return self.most(as_left, as_right, self.own, counts)[0][:, as_left][:, :, as_right]
 
     def _alike(self, axis: int, classes: np.ndarray, as_right: np.ndarray, noise: float, least: float) -> np.ndarray:
         """The class of each neighbour: of one are those that lead to the same, of these classes, as far as was seen.
 
         Most of what a neighbour was seen to do must be known of its class; no neighbour is a class of its own.
         """
-        shown = self.most(self.each, as_right, classes[self.own])
+        shown = self.most(self.each, as_right, classes[self.own], self.behaviour.counts)
         most, times = (np.moveaxis(part, axis, 0).reshape(self.n + 1, -1) for part in shown)
         times, heads, found = times.clip(min=0), list[int](), self.each.copy()
         for each in np.argsort(-times[:-1].sum(1), kind="stable"):
@@ -167,18 +164,19 @@ class Beside:
         return np.unique((self.as_left, self.as_right, self.read), axis=1, return_inverse=True)[1][:-1]
 
 
-def both_ways(behaviour: Behaviour, least: float) -> TargetTable:
+def both_ways(behaviour: Behaviour, least: float, differ: float) -> TargetTable:
     """The same where a row hands something on in both directions, so that there is no left neighbour beside which it
     does not matter: what was seen beside such neighbours, or others that lead to the same, or nearly. In other contexts
-    one neighbour decides: the left one, of symbols for which it does so where nothing is on the right."""
-    seen = Beside(behaviour, least)
-    n, any_, ends = seen.n, np.zeros(seen.n + 1, int), behaviour.counts * (seen.right == seen.n)
-    differ = ends * (seen.own != seen.most(any_, seen.each, counts=ends)[0][seen.x, 0, n, seen.under])
-    led = np.bincount(seen.x, differ, behaviour.symbols) > NOISE * np.bincount(seen.x, ends, behaviour.symbols)
-    by_left, by_right = seen.beside(seen.nearly, any_), seen.beside(any_, seen.as_right)
-    targets, never = seen.beside(seen.as_left, seen.as_right), by_right
-    first = np.where(led[:, None, None, None], by_left, by_right)
-    for part in (seen.beside(seen.nearly, seen.as_right), first, by_right, by_left, seen.beside(any_, any_)):
+    one neighbour decides: the left one, of symbols that may have nothing on the right, where what is handed on ends."""
+    seen = Beside(behaviour, least, differ)
+    any_, ends = np.zeros(seen.n + 1, int), (seen.right == seen.n) & (behaviour.windows[:, BELOW] != seen.n)
+    by_left = seen.beside(seen.nearly, any_, behaviour.counts * ~ends)
+    by_right = seen.beside(any_, seen.as_right, behaviour.counts)
+    targets, never = seen.beside(seen.as_left, seen.as_right, behaviour.counts), by_right
+    ending, every = (np.bincount(seen.x, behaviour.counts * part, behaviour.symbols) for part in (ends, 1))
+    first = np.where((ending > NOISE * every)[:, None, None, None], by_left, by_right)
+    last = seen.beside(any_, any_, behaviour.counts)
+    for part in (seen.beside(seen.nearly, seen.as_right, behaviour.counts), first, by_right, by_left, last):
         targets, never = (np.where(table == ANY, part, table) for table in (targets, never))
     targets, never = targets[..., seen.of_below], never[:, 0][..., seen.of_below]
     return _with_start(behaviour.states, targets, never, seen.as_right, seen.read)
