@@ -138,16 +138,15 @@ class Check:
     def led(self) -> list[set[int]]:
         """What comes to stand left of the digits of each sign, once the row below is at rest: whatever stands
         elsewhere, a sign is handed on from the left."""
-        reached, base, ground = np.unique(self.table.steps), self.rule.base, self.certificate.ground
-        steps = self.table.steps[:, :, reached]
-        blank = {(None, state) for state in ground | self.certificate.corner | self.is_blank}
-        under = blank | {(self.reads[state], state) for state in self.is_number}
-        possible, found = {case[:2] for case, _ in self.rule.cases()}, list[set[int]]()
-        for sign in range(self.rule.signs):
-            now = set(steps[base + sign, [*reached, self.outside]][..., [state for _, state in under]].flat)
-            if not sign:  # in the first term's row
-                now |= {*steps[self.nothing, [*reached, self.outside]][..., list(ground)].flat}
+        reached, base, found = np.unique(self.table.steps), self.rule.base, list[set[int]]()
+        steps, possible = self.table.steps[:, :, reached], {case[:2] for case, _ in self.rule.cases()}
+        under = {(None, state) for state in self.is_blank} | {(self.reads[state], state) for state in self.is_number}
+        for sign in range(self.rule.signs + 1):  # at last nothing, which leads the first term
+            below = [state for _, state in under]
             over = [[state for digit, state in under if (x + base * sign, digit) in possible] for x in range(base)]
+            if sign == self.rule.unsigned:
+                below, *over = [[*self.certificate.ground]] * (base + 1)
+            now = set(steps[base + sign, [*reached, self.outside]][..., below].flat)
             while len(now) != len(now := now.union(*(steps[x, list(now)][..., over[x]].flat for x in range(base)))):
                 pass
             found.append(now)
@@ -286,7 +285,9 @@ class Check:
         """Symbols, each with its kind, its digit if it has one, and what sign its row may have."""
         for x in symbols:
             if x < self.rule.base:
-                yield from ((x, Shape.DIGIT, x, sign) for sign in range(1 if first else self.rule.signs))
+                yield from (
+                    (x, Shape.DIGIT, x, sign) for sign in ([self.rule.unsigned] if first else range(self.rule.signs))
+                )
             else:
                 yield (x, Shape.NOTHING, None, 0) if x == self.nothing else (x, Shape.SIGN, None, x - self.rule.base)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import product, starmap
 from typing import NamedTuple
 
 from gridsum.tasks import RowRule, Task, TaskError
@@ -22,7 +22,7 @@ class Cell(NamedTuple):
     low: bool
     holds: Shape
     sign: int = 0
-    """Of several, the number of its row's, for a sign and for digits."""
+    """Of several, the number of its row's, for a sign and for digits; one more for the first term's row."""
 
 
 Meaning = tuple[int, int]
@@ -86,8 +86,14 @@ class Rows:
     @cached_property
     def kinds(self) -> tuple[Cell, ...]:
         """Of the cells of terms' rows."""
-        every = product((False, True), Shape, range(self.signs))
-        return tuple(Cell(*kind) for kind in every if kind[1] != Shape.NOTHING or not kind[2])
+        signed = product((False, True), (Shape.DIGIT, Shape.SIGN), range(self.signs))
+        nothing = (Cell(low, Shape.NOTHING) for low in (False, True))
+        return tuple(dict.fromkeys((*starmap(Cell, signed), *nothing, Cell(True, Shape.DIGIT, self.unsigned))))
+
+    @property
+    def unsigned(self) -> int:
+        """The sign of the first term's row."""
+        return self.signs if self.signs > 1 else 0
 
     @property
     def owns(self) -> range:
@@ -161,7 +167,7 @@ class Rows:
     @cached_property
     def _last(self) -> dict[Place, tuple[Meaning, "_Way"]]:
         """What can stand in the last column."""
-        first = (Place(True, Shape.DIGIT, own, None, 0) for own in range(self.base))
+        first = (Place(True, Shape.DIGIT, own, None, 0, self.unsigned) for own in range(self.base))
         each = product(range(self.signs), range(self.base), range(self.base))
         others = (Place(False, Shape.DIGIT, own, below, 0, sign) for sign, own, below in each)
         found = {place: meaning for place in (*first, *others) if (meaning := self.value(place))}

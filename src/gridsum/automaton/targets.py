@@ -114,38 +114,54 @@ class Beside:
     def __init__(self, behaviour: Behaviour, least: float, differ: float) -> None:
         """Neighbours that are alike must have the share `least` of one's cases in common. Of these `differ` may differ
         on the left: left ones may matter for leading zeros alone, which are rare."""
-        self.behaviour, self.n = behaviour, len(behaviour.states)
-        self.x, self.left, self.right, below, self.own = behaviour.windows.T
+        self.n, self.symbols = len(behaviour.states), behaviour.symbols
         self.read = np.append(behaviour.outputs, ANY)
-        readings, self.of_below = np.unique(self.read, return_inverse=True)
-        self.shape, self.under = (behaviour.symbols, self.n + 1, self.n + 1, len(readings)), self.of_below[below]
-        self.each = np.arange(self.n + 1)
-        _, reads = np.unique(behaviour.outputs, return_inverse=True)
-        self.as_right = self._alike(2, reads, self.each, _DIFFER, least)
-        self.as_left = self._alike(1, reads, self.as_right, differ, least)
-        self.nearly = self._alike(1, self.as_right[:-1], self.as_right, _DIFFER, least)
+        _, self.of_below = np.unique(self.read, return_inverse=True)
+        self.shape = (self.symbols, *[self.n + 1] * 3, int(self.of_below.max()) + 1)
+        x, left, right, below, own = behaviour.windows.T
+        ends = (right == self.n) & (below != self.n)
+        ending, every = (np.bincount(x, behaviour.counts * part, self.symbols) for part in (ends, 1))
+        keys = np.ravel_multi_index((x, left, right, own, self.of_below[below]), self.shape)
+        keys, self.counts = tally(2 * keys + ends, behaviour.counts)
+        self.ends, (self.x, self.left, self.right, self.own, self.under) = keys % 2, np.unravel_index(keys // 2, self.shape)
+        reads, each, all_ = behaviour.outputs[self.own], np.arange(self.n + 1), np.ones(len(keys), bool)
+        self.as_right = self._alike(self.right, self.left, reads, all_, _DIFFER, least)
+        self.as_left = self._alike(self.left, self.as_right[self.right], reads, all_, differ, least)
+        # What is handed on may end at symbols that have nothing on the right. There what the right one means hangs on the left.
+        self.led = ending > NOISE * every
+        over = np.unique(self.read)[self.under] > PAD
+        numbers = self.counts * (self.led[self.x] & (reads != PAD) & (self.ends == 0) & over)
+        told = np.bincount(self.as_left[self.left] * (self.n + 1) + self.as_left[self.own], numbers, (self.n + 1) ** 2)
+        told = told.reshape(self.n + 1, -1)
+        sure = told.max(1) > (1 - NOISE) * told.sum(1)
+        self.nearly = np.where(sure, told.argmax(1), each)[self.as_left]
+        self.least = least
 
-    def most(self, as_left: np.ndarray, as_right: np.ndarray, own: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """[2, x, left, right, below]: what most cells become by the classes of neighbours, and how many do."""
-        where = np.ravel_multi_index((self.x, as_left[self.left], as_right[self.right], self.under), self.shape)
-        keys, times = tally(where * self.n + own, counts)
-        order = np.argsort(times, kind="stable")
-        found = np.full((2, math.prod(self.shape)), ANY)
-        found[:, keys[order] // self.n] = keys[order] % self.n, times[order]
-        return found.reshape(2, *self.shape)
+    def rights(self, as_left):
+        """[x, left, right, below]: the class of each right neighbour, beside left ones of these classes and over a number or a blank."""
+        each = np.arange(self.n + 1)
+        reads = self.read[self.own]
+        way = np.where(self.led[:, None], as_left, self.n + 1 + np.arange(self.symbols)[:, None])
+        way = 2 * way[..., None] + (np.unique(self.read) > PAD)
+        rights, ways = np.tile(each, (2 * (self.n + 1 + self.symbols), 1)), way[self.x, self.left, self.under]
+        for one in np.unique(ways):
+            here = self._alike(self.right, self.as_left[self.left], reads, ways == one, _DIFFER, self.least)
+            often = np.bincount(self.right, self.counts * (ways == one), self.n + 1)
+            mates = np.where(self.as_right == self.as_right[:, None], often, 0)
+            rights[one] = np.where((often == 0) & mates.any(1), here[mates.argmax(1)], here)
+        return np.moveaxis(rights[way], -1, 2)
 
-    def beside(self, as_left: np.ndarray, as_right: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """[x, left, right, below]: the same for every neighbour of these classes."""
-        return self.most(as_left, as_right, self.own, counts)[0][:, as_left][:, :, as_right]
-
-    def _alike(self, axis: int, classes: np.ndarray, as_right: np.ndarray, noise: float, least: float) -> np.ndarray:
+    def _alike(self, which, beside, outcome, among, noise, least):
         """The class of each neighbour: of one are those that lead to the same, of these classes, as far as was seen.
 
         Most of what a neighbour was seen to do must be known of its class; no neighbour is a class of its own.
         """
-        shown = self.most(self.each, as_right, classes[self.own], self.behaviour.counts)
-        most, times = (np.moveaxis(part, axis, 0).reshape(self.n + 1, -1) for part in shown)
-        times, heads, found = times.clip(min=0), list[int](), self.each.copy()
+        which, outcome, counts = which[among], outcome[among], self.counts[among]
+        cases = (self.x[among] * (self.n + 1) + beside[among]) * self.shape[-1] + self.under[among]
+        cases, context = np.unique(cases, return_inverse=True)
+        most, times = self._most((which, context), (self.n + 1, len(cases)), outcome, counts)
+        heads, found = list[int](), np.arange(self.n + 1)
+        times = times.clip(min=0)
         for each in np.argsort(-times[:-1].sum(1), kind="stable"):
             both = np.minimum(times[heads], times[each])
             same = (both * (most[heads] == most[each])).sum(1)
@@ -159,6 +175,24 @@ class Beside:
                 heads.append(each)
         return found
 
+    def _most(self, where, shape, outcome, counts):
+        """[2, *shape]: what mostly came about there, and how often."""
+        base = int(outcome.max(initial=0)) + 1
+        keys, times = tally(np.ravel_multi_index(where, shape) * base + outcome, counts)
+        order = np.argsort(times, kind="stable")
+        found = np.full((2, math.prod(shape)), ANY)
+        found[:, keys[order] // base] = keys[order] % base, times[order]
+        return found.reshape(2, *shape)
+
+    def beside(self, as_left: np.ndarray, as_right: np.ndarray, among: np.ndarray | int = 1) -> np.ndarray:
+        """[x, left, right, below]: what most cells become whose left neighbour is of such a class [n+1], and whose right
+        one [x, left, right, below], as broadcast."""
+        shape = (self.symbols, self.n + 1, self.n + 1, self.shape[-1])
+        x, left, right, under = np.ogrid[tuple(map(slice, shape))]
+        as_right = np.broadcast_to(as_right, shape)
+        where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], self.under
+        return self._most(where, shape, self.own, self.counts * among)[0][x, as_left[left], as_right, under]
+
     def alike(self) -> np.ndarray:
         """The class of each state: of one are those that read alike and lead to the same on either side."""
         return np.unique((self.as_left, self.as_right, self.read), axis=1, return_inverse=True)[1][:-1]
@@ -169,14 +203,12 @@ def both_ways(behaviour: Behaviour, least: float, differ: float) -> TargetTable:
     does not matter: what was seen beside such neighbours, or others that lead to the same, or nearly. In other contexts
     one neighbour decides: the left one, of symbols that may have nothing on the right, where what is handed on ends."""
     seen = Beside(behaviour, least, differ)
-    any_, ends = np.zeros(seen.n + 1, int), (seen.right == seen.n) & (behaviour.windows[:, BELOW] != seen.n)
-    by_left = seen.beside(seen.nearly, any_, behaviour.counts * ~ends)
-    by_right = seen.beside(any_, seen.as_right, behaviour.counts)
-    targets, never = seen.beside(seen.as_left, seen.as_right, behaviour.counts), by_right
-    ending, every = (np.bincount(seen.x, behaviour.counts * part, behaviour.symbols) for part in (ends, 1))
-    first = np.where((ending > NOISE * every)[:, None, None, None], by_left, by_right)
-    last = seen.beside(any_, any_, behaviour.counts)
-    for part in (seen.beside(seen.nearly, seen.as_right, behaviour.counts), first, by_right, by_left, last):
+    any_ = np.zeros(seen.n + 1, int)
+    by_left, by_own = (seen.beside(part, any_[:, None], 1 - seen.ends) for part in (seen.nearly, seen.as_left))
+    by_right = seen.beside(any_, seen.rights(any_))
+    first = np.where(seen.led[:, None, None, None], np.where(by_left == ANY, by_own, by_left), by_right)
+    targets, never = seen.beside(seen.as_left, seen.rights(seen.as_left)), by_right
+    for part in (seen.beside(seen.nearly, seen.rights(seen.nearly)), first, by_right, by_left, seen.beside(any_, any_[:, None])):
         targets, never = (np.where(table == ANY, part, table) for table in (targets, never))
     targets, never = targets[..., seen.of_below], never[:, 0][..., seen.of_below]
     return _with_start(behaviour.states, targets, never, seen.as_right, seen.read)
