@@ -9,8 +9,7 @@ judge, too, and it begins again. Nothing here knows what is added.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice, product
+from itertools import islice
 
 import numpy as np
 import torch
@@ -20,7 +19,7 @@ from torch.nn import functional as F
 from gridsum.automaton.minimise import Behaviour, Shown, TooManyStates, partition, tally
 from gridsum.automaton.observe import asked
 from gridsum.automaton.rule import LearnedRule, around, come_to_rest
-from gridsum.automaton.targets import ANY, Beside, TargetTable, both_ways, one_way
+from gridsum.automaton.targets import ANY, TargetTable, both_ways, one_way
 from gridsum.config.exact import ConsolidationConfig
 from gridsum.tasks import PAD
 
@@ -36,8 +35,6 @@ _HOPE = 0.3
 _NEWS = 200
 # Of the judges so many are asked first; of all sums so many at once.
 _FIRST, _PART = 200, 5000
-# What must be known of two patterns that are alike, and how much may differ.
-_LEAST, _DIFFER = (0.3, 0.1, 0.03), (0.003, 0.03)
 # In place of a type: a state of its own.
 _NEW = -1
 
@@ -301,13 +298,9 @@ class Search:
 
 def _starts(shown: Shown, goes: str) -> Iterator[tuple[Form, np.ndarray]]:
     """How to write tables, and partitions to begin with: the fewest states that explain what is shown, the same with
-    strangers apart, and with each pattern a state of its own at first. Where rows hand on both ways: patterns that are
-    alike beside others, if more or less is known of them, or differs."""
+    strangers apart, and with each pattern a state of its own at first. Where rows hand on both ways: each pattern."""
     if goes == "both":
-        behaviour = shown.behaviour(shown.seen.patterns)
-        for least, differ in product(_LEAST, _DIFFER):
-            form = partial(both_ways, least=least, differ=differ)
-            yield form, Beside(behaviour, least, differ).alike()[behaviour.types]
+        yield both_ways, shown.seen.patterns
         return
     _, patterns = np.unique(np.stack((shown.reads, shown.seen.patterns)), axis=1, return_inverse=True)
     for first, apart in ((shown.reads, False), (shown.reads, True), (patterns, False)):

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gridsum.automaton.minimise import BELOW, NOISE, Behaviour, tally
+from gridsum.automaton.minimise import FEW, NOISE, Behaviour, tally
 from gridsum.tasks import PAD
 
 # A state counts as another choice if a context takes it in this share of its cases.
 _SIBLING_SHARE = 0.02
 # Of the cases that two neighbours have in common so many may differ if they are alike.
 _DIFFER = 0.06
+SHARE = 0.0001
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
@@ -126,7 +127,7 @@ class Beside:
         self.ends, (self.x, self.left, self.right, self.own, self.under) = keys % 2, np.unravel_index(keys // 2, self.shape)
         reads, each, all_ = behaviour.outputs[self.own], np.arange(self.n + 1), np.ones(len(keys), bool)
         self.as_right = self._alike(self.right, self.left, reads, all_, _DIFFER, least)
-        self.as_left = self._alike(self.left, self.as_right[self.right], reads, all_, differ, least)
+        self.as_left = self._alike(self.left, self.right, reads, all_, differ, least)
         # What is handed on may end at symbols that have nothing on the right. There what the right one means hangs on the left.
         self.led = ending > NOISE * every
         over = np.unique(self.read)[self.under] > PAD
@@ -137,19 +138,22 @@ class Beside:
         self.nearly = np.where(sure, told.argmax(1), each)[self.as_left]
         self.least = least
 
-    def rights(self, as_left):
+    def rights(self, as_left, others):
         """[x, left, right, below]: the class of each right neighbour, beside left ones of these classes and over a number or a blank."""
-        each = np.arange(self.n + 1)
+        shape = (self.symbols, self.n + 1, self.n + 1, self.shape[-1])
+        others = np.broadcast_to(others, shape)
         reads = self.read[self.own]
         way = np.where(self.led[:, None], as_left, self.n + 1 + np.arange(self.symbols)[:, None])
         way = 2 * way[..., None] + (np.unique(self.read) > PAD)
-        rights, ways = np.tile(each, (2 * (self.n + 1 + self.symbols), 1)), way[self.x, self.left, self.under]
-        for one in np.unique(ways):
-            here = self._alike(self.right, self.as_left[self.left], reads, ways == one, _DIFFER, self.least)
-            often = np.bincount(self.right, self.counts * (ways == one), self.n + 1)
-            mates = np.where(self.as_right == self.as_right[:, None], often, 0)
-            rights[one] = np.where((often == 0) & mates.any(1), here[mates.argmax(1)], here)
-        return np.moveaxis(rights[way], -1, 2)
+        ways, rights = way[self.x, self.left, self.under], np.empty(shape, int)
+        for one in np.unique(way):
+            (x, left, under), here = np.nonzero(way == one), ways == one
+            like = others[x[0], left[0], :, under[0]]
+            found = self._alike(self.right, self.as_left[self.left], reads, here, _DIFFER, 0.03)
+            often = np.bincount(self.right, self.counts * here, self.n + 1)
+            mates = np.where(like == like[:, None], often, 0)
+            rights[x, left, :, under] = np.where((often == 0) & mates.any(1), found[mates.argmax(1)], found)
+        return rights
 
     def _alike(self, which, beside, outcome, among, noise, least):
         """The class of each neighbour: of one are those that lead to the same, of these classes, as far as was seen.
@@ -184,31 +188,44 @@ class Beside:
         found[:, keys[order] // base] = keys[order] % base, times[order]
         return found.reshape(2, *shape)
 
-    def beside(self, as_left: np.ndarray, as_right: np.ndarray, among: np.ndarray | int = 1) -> np.ndarray:
+    def beside(self, as_left: np.ndarray, as_right: np.ndarray, among: np.ndarray | int = 1, any_below=False) -> np.ndarray:
         """[x, left, right, below]: what most cells become whose left neighbour is of such a class [n+1], and whose right
         one [x, left, right, below], as broadcast."""
         shape = (self.symbols, self.n + 1, self.n + 1, self.shape[-1])
         x, left, right, under = np.ogrid[tuple(map(slice, shape))]
         as_right = np.broadcast_to(as_right, shape)
-        where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], self.under
-        return self._most(where, shape, self.own, self.counts * among)[0][x, as_left[left], as_right, under]
+        as_under = np.zeros(shape[-1], int) if any_below else np.arange(shape[-1])
+        where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], as_under[self.under]
+        return self._most(where, shape, self.own, self.counts * among)[:, x, as_left[left], as_right, as_under[under]]
 
     def alike(self) -> np.ndarray:
         """The class of each state: of one are those that read alike and lead to the same on either side."""
-        return np.unique((self.as_left, self.as_right, self.read), axis=1, return_inverse=True)[1][:-1]
+        rights = np.moveaxis(self.rights(self.as_left, self.as_right[:, None]), 2, 0).reshape(self.n + 1, -1)
+        return np.unique(np.column_stack((self.as_left, self.read, rights)), axis=0, return_inverse=True)[1].ravel()[:-1]
 
 
-def both_ways(behaviour: Behaviour, least: float, differ: float) -> TargetTable:
+def both_ways(behaviour: Behaviour) -> TargetTable:
     """The same where a row hands something on in both directions, so that there is no left neighbour beside which it
     does not matter: what was seen beside such neighbours, or others that lead to the same, or nearly. In other contexts
     one neighbour decides: the left one, of symbols that may have nothing on the right, where what is handed on ends."""
-    seen = Beside(behaviour, least, differ)
-    any_ = np.zeros(seen.n + 1, int)
-    by_left, by_own = (seen.beside(part, any_[:, None], 1 - seen.ends) for part in (seen.nearly, seen.as_left))
-    by_right = seen.beside(any_, seen.rights(any_))
-    first = np.where(seen.led[:, None, None, None], np.where(by_left == ANY, by_own, by_left), by_right)
-    targets, never = seen.beside(seen.as_left, seen.rights(seen.as_left)), by_right
-    for part in (seen.beside(seen.nearly, seen.rights(seen.nearly)), first, by_right, by_left, seen.beside(any_, any_[:, None])):
+    seen = Beside(behaviour, 0.1, 0.01)
+    any_, led = np.zeros(seen.n + 1, int), seen.led[:, None, None, None]
+    by_left, by_own = (seen.beside(part, any_[:, None], 1 - seen.ends)[0] for part in (seen.nearly, seen.as_left))
+    right = seen.beside(any_, seen.rights(any_, seen.as_right[:, None]))
+    of_nearly = seen.rights(seen.nearly, seen.as_right[:, None])
+    nearly, exact = seen.beside(seen.nearly, of_nearly), seen.beside(seen.as_left, seen.rights(seen.as_left, of_nearly))
+    by_right = never = right[0]
+    whole = seen.beside(seen.nearly, any_[:, None], 1 - seen.ends, any_below=True)[0]
+    for part in (by_own, whole):
+        by_left = np.where(by_left == ANY, part, by_left)
+    first = np.where(led, by_left, by_right)
+    usual = np.where(led, nearly[0], right[0])
+    often = np.zeros(exact[1].shape[:2] + exact[1].shape[3:])
+    np.add.at(often, (seen.x, seen.as_left[seen.left], seen.under), seen.counts)
+    often = often[:, seen.as_left][:, :, None]
+    other = (exact[0] != ANY) & (seen.read[exact[0]] != seen.read[usual]) & (exact[1] >= np.maximum(FEW, SHARE * often))
+    targets = np.where(other | (usual == ANY), exact[0], usual)
+    for part in (nearly[0], first, by_right, by_left, seen.beside(any_, any_[:, None])[0]):
         targets, never = (np.where(table == ANY, part, table) for table in (targets, never))
     targets, never = targets[..., seen.of_below], never[:, 0][..., seen.of_below]
     return _with_start(behaviour.states, targets, never, seen.as_right, seen.read)
