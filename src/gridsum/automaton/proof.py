@@ -250,7 +250,9 @@ class Check:
         """The left neighbours that a cell can have at rest, and what they mean there."""
         border: list[tuple[int, Neighbour | None]] = [(self.outside, None)] * (place.holds == Shape.NOTHING)
         before = self.lefts_before(place.kind)
-        return [(left, it) for left, it in (*border, *self.lefts) if left in before and self.rule.beside_left(place, it)]
+        return [
+            (left, it) for left, it in (*border, *self.lefts) if left in before and self.rule.beside_left(place, it)
+        ]
 
     def _lefts_at_rest(self, place: Place) -> list[int]:
         """Their states; Coq's check looks at all states of rest."""

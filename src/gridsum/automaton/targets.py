@@ -16,9 +16,11 @@ from gridsum.tasks import PAD
 
 # A state counts as another choice if a context takes it in this share of its cases.
 _SIBLING_SHARE = 0.02
-# Of the cases that two neighbours have in common so many may differ if they are alike.
-_DIFFER = 0.06
-SHARE = 0.0001
+# Of the cases that two neighbours have in common so many may differ if they are alike; left ones may matter for leading
+# zeros alone. So much of one must be known of the other, anywhere or beside left ones that lead alike.
+_DIFFER, _DIFFER_LEFT, _KNOWN, _KNOWN_HERE = 0.06, 0.01, 0.1, 0.03
+# The share of what was seen beside left neighbours of a class that reads otherwise on purpose.
+_OTHER = 1e-4
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
@@ -109,63 +111,63 @@ def one_way(behaviour: Behaviour) -> TargetTable:
     return _with_start(behaviour.states, targets, usual, beside[of_right], read)
 
 
-class Beside:
-    """What cells mostly become beside what, by the symbols, neighbours and reading below of a behaviour's windows."""
+class _Beside:
+    """What cells become beside what, by a behaviour's windows, where rows hand something on in both directions."""
 
-    def __init__(self, behaviour: Behaviour, least: float, differ: float) -> None:
-        """Neighbours that are alike must have the share `least` of one's cases in common. Of these `differ` may differ
-        on the left: left ones may matter for leading zeros alone, which are rare."""
-        self.n, self.symbols = len(behaviour.states), behaviour.symbols
+    def __init__(self, behaviour: Behaviour) -> None:
+        self.symbols, self.side = behaviour.symbols, len(behaviour.states) + 1
         self.read = np.append(behaviour.outputs, ANY)
-        _, self.of_below = np.unique(self.read, return_inverse=True)
-        self.shape = (self.symbols, *[self.n + 1] * 3, int(self.of_below.max()) + 1)
+        readings, self.of_below = np.unique(self.read, return_inverse=True)
+        self.over, self.shape = readings > PAD, (self.symbols, self.side, self.side, len(readings))
         x, left, right, below, own = behaviour.windows.T
-        ends = (right == self.n) & (below != self.n)
-        ending, every = (np.bincount(x, behaviour.counts * part, self.symbols) for part in (ends, 1))
-        keys = np.ravel_multi_index((x, left, right, own, self.of_below[below]), self.shape)
-        keys, self.counts = tally(2 * keys + ends, behaviour.counts)
-        self.ends, (self.x, self.left, self.right, self.own, self.under) = keys % 2, np.unravel_index(keys // 2, self.shape)
-        reads, each, all_ = behaviour.outputs[self.own], np.arange(self.n + 1), np.ones(len(keys), bool)
-        self.as_right = self._alike(self.right, self.left, reads, all_, _DIFFER, least)
-        self.as_left = self._alike(self.left, self.right, reads, all_, differ, least)
-        # What is handed on may end at symbols that have nothing on the right. There what the right one means hangs on the left.
-        self.led = ending > NOISE * every
-        over = np.unique(self.read)[self.under] > PAD
-        numbers = self.counts * (self.led[self.x] & (reads != PAD) & (self.ends == 0) & over)
-        told = np.bincount(self.as_left[self.left] * (self.n + 1) + self.as_left[self.own], numbers, (self.n + 1) ** 2)
-        told = told.reshape(self.n + 1, -1)
-        sure = told.max(1) > (1 - NOISE) * told.sum(1)
-        self.nearly = np.where(sure, told.argmax(1), each)[self.as_left]
-        self.least = least
+        ends = (right == self.side - 1) & (below != self.side - 1)
+        windows = np.ravel_multi_index((x, left, right, self.of_below[below], own, ends), (*self.shape, self.side, 2))
+        windows, self.counts = tally(windows, behaviour.counts)
+        self.x, self.left, self.right, self.under, self.own, self.ends = np.unravel_index(
+            windows, (*self.shape, self.side, 2)
+        )
+        # A digit may have nothing on its right; a sign, or nothing, never stands there.
+        often, every = (np.bincount(self.x, self.counts * part, self.symbols) for part in (self.ends, 1))
+        self.digit = (often > NOISE * every)[:, None]
+        everywhere = np.ones(len(windows), bool)
+        self.right_anywhere = self._alike(self.right, self.left, everywhere, _DIFFER, _KNOWN)
+        self.as_left = self._alike(self.left, self.right, everywhere, _DIFFER_LEFT, _KNOWN)
+        self.leads = self._leads()
 
-    def rights(self, as_left, others):
-        """[x, left, right, below]: the class of each right neighbour, beside left ones of these classes and over a number or a blank."""
-        shape = (self.symbols, self.n + 1, self.n + 1, self.shape[-1])
-        others = np.broadcast_to(others, shape)
-        reads = self.read[self.own]
-        way = np.where(self.led[:, None], as_left, self.n + 1 + np.arange(self.symbols)[:, None])
-        way = 2 * way[..., None] + (np.unique(self.read) > PAD)
-        ways, rights = way[self.x, self.left, self.under], np.empty(shape, int)
+    def _leads(self) -> np.ndarray:
+        """[side]: the class of the numbers that follow a left neighbour over a number, if they are nearly all of one;
+        else its own. So a blank leads a row as the numbers of that row do."""
+        numbers = self.digit[self.x, 0] & self.over[self.under] & (self.read[self.own] != PAD) & (self.ends == 0)
+        pairs = np.ravel_multi_index((self.as_left[self.left], self.as_left[self.own]), (self.side, self.side))
+        followed = np.bincount(pairs, self.counts * numbers, self.side**2).reshape(self.side, self.side)
+        sure = followed.max(1) > (1 - NOISE) * followed.sum(1)
+        return np.where(sure, followed.argmax(1), np.arange(self.side))[self.as_left]
+
+    def as_right(self, as_left: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """[x, left, right, below]: the class of each right neighbour, beside left ones of a class or of another symbol
+        than a digit, over a number or not. One that was not seen there is as another of its class of the `others`."""
+        way = np.where(self.digit, as_left, self.side + np.arange(self.symbols)[:, None])
+        way = 2 * way[..., None] + self.over
+        ways, found = way[self.x, self.left, self.under], np.empty(self.shape, int)
         for one in np.unique(way):
             (x, left, under), here = np.nonzero(way == one), ways == one
-            like = others[x[0], left[0], :, under[0]]
-            found = self._alike(self.right, self.as_left[self.left], reads, here, _DIFFER, 0.03)
-            often = np.bincount(self.right, self.counts * here, self.n + 1)
+            alike = self._alike(self.right, self.as_left[self.left], here, _DIFFER, _KNOWN_HERE)
+            often = np.bincount(self.right[here], self.counts[here], self.side)
+            like = np.broadcast_to(others, self.shape)[x[0], left[0], :, under[0]]
             mates = np.where(like == like[:, None], often, 0)
-            rights[x, left, :, under] = np.where((often == 0) & mates.any(1), found[mates.argmax(1)], found)
-        return rights
+            found[x, left, :, under] = np.where((often == 0) & mates.any(1), alike[mates.argmax(1)], alike)
+        return found
 
-    def _alike(self, which, beside, outcome, among, noise, least):
-        """The class of each neighbour: of one are those that lead to the same, of these classes, as far as was seen.
+    def _alike(self, which: np.ndarray, beside: np.ndarray, here: np.ndarray, noise: float, least: float) -> np.ndarray:
+        """The class of each neighbour: of one are those that lead to what reads alike, as far as was seen `here`.
 
-        Most of what a neighbour was seen to do must be known of its class; no neighbour is a class of its own.
+        Of the cases of one, `least` must be known of its class; no neighbour is a class of its own.
         """
-        which, outcome, counts = which[among], outcome[among], self.counts[among]
-        cases = (self.x[among] * (self.n + 1) + beside[among]) * self.shape[-1] + self.under[among]
-        cases, context = np.unique(cases, return_inverse=True)
-        most, times = self._most((which, context), (self.n + 1, len(cases)), outcome, counts)
-        heads, found = list[int](), np.arange(self.n + 1)
-        times = times.clip(min=0)
+        context = np.ravel_multi_index((self.x, beside, self.under), (self.symbols, self.side, len(self.over)))
+        cases, context = np.unique(context[here], return_inverse=True)
+        shape = (self.side, len(cases))
+        most, times = self._most((which[here], context), shape, self.read[self.own[here]], self.counts[here])
+        times, heads, found = times.clip(min=0), list[int](), np.arange(self.side)
         for each in np.argsort(-times[:-1].sum(1), kind="stable"):
             both = np.minimum(times[heads], times[each])
             same = (both * (most[heads] == most[each])).sum(1)
@@ -179,8 +181,11 @@ class Beside:
                 heads.append(each)
         return found
 
-    def _most(self, where, shape, outcome, counts):
-        """[2, *shape]: what mostly came about there, and how often."""
+    @staticmethod
+    def _most(
+        where: tuple[np.ndarray, ...], shape: tuple[int, ...], outcome: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """[2, *shape]: what mostly came about there, and how often it did; ANY where nothing was seen."""
         base = int(outcome.max(initial=0)) + 1
         keys, times = tally(np.ravel_multi_index(where, shape) * base + outcome, counts)
         order = np.argsort(times, kind="stable")
@@ -188,47 +193,41 @@ class Beside:
         found[:, keys[order] // base] = keys[order] % base, times[order]
         return found.reshape(2, *shape)
 
-    def beside(self, as_left: np.ndarray, as_right: np.ndarray, among: np.ndarray | int = 1, any_below=False) -> np.ndarray:
-        """[x, left, right, below]: what most cells become whose left neighbour is of such a class [n+1], and whose right
-        one [x, left, right, below], as broadcast."""
-        shape = (self.symbols, self.n + 1, self.n + 1, self.shape[-1])
-        x, left, right, under = np.ogrid[tuple(map(slice, shape))]
-        as_right = np.broadcast_to(as_right, shape)
-        as_under = np.zeros(shape[-1], int) if any_below else np.arange(shape[-1])
-        where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], as_under[self.under]
-        return self._most(where, shape, self.own, self.counts * among)[:, x, as_left[left], as_right, as_under[under]]
-
-    def alike(self) -> np.ndarray:
-        """The class of each state: of one are those that read alike and lead to the same on either side."""
-        rights = np.moveaxis(self.rights(self.as_left, self.as_right[:, None]), 2, 0).reshape(self.n + 1, -1)
-        return np.unique(np.column_stack((self.as_left, self.read, rights)), axis=0, return_inverse=True)[1].ravel()[:-1]
+    def table(
+        self, as_left: np.ndarray, as_right: np.ndarray | int, inside: bool = False, as_below: bool = True
+    ) -> np.ndarray:
+        """[2, x, left, right, below]: what most cells become by the classes of their neighbours, and how many do; of
+        those that are not the last of a row, if `inside`; whatever is below, if not `as_below`."""
+        x, left, _, under = np.ogrid[tuple(map(slice, self.shape))]
+        as_right, under = np.broadcast_to(as_right, self.shape), under * as_below
+        where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], self.under * as_below
+        counts = self.counts * (1 - self.ends * inside)
+        return self._most(where, self.shape, self.own, counts)[:, x, as_left[left], as_right, under]
 
 
 def both_ways(behaviour: Behaviour) -> TargetTable:
-    """The same where a row hands something on in both directions, so that there is no left neighbour beside which it
-    does not matter: what was seen beside such neighbours, or others that lead to the same, or nearly. In other contexts
-    one neighbour decides: the left one, of symbols that may have nothing on the right, where what is handed on ends."""
-    seen = Beside(behaviour, 0.1, 0.01)
-    any_, led = np.zeros(seen.n + 1, int), seen.led[:, None, None, None]
-    by_left, by_own = (seen.beside(part, any_[:, None], 1 - seen.ends)[0] for part in (seen.nearly, seen.as_left))
-    right = seen.beside(any_, seen.rights(any_, seen.as_right[:, None]))
-    of_nearly = seen.rights(seen.nearly, seen.as_right[:, None])
-    nearly, exact = seen.beside(seen.nearly, of_nearly), seen.beside(seen.as_left, seen.rights(seen.as_left, of_nearly))
-    by_right = never = right[0]
-    whole = seen.beside(seen.nearly, any_[:, None], 1 - seen.ends, any_below=True)[0]
-    for part in (by_own, whole):
-        by_left = np.where(by_left == ANY, part, by_left)
-    first = np.where(led, by_left, by_right)
-    usual = np.where(led, nearly[0], right[0])
-    often = np.zeros(exact[1].shape[:2] + exact[1].shape[3:])
-    np.add.at(often, (seen.x, seen.as_left[seen.left], seen.under), seen.counts)
-    often = often[:, seen.as_left][:, :, None]
-    other = (exact[0] != ANY) & (seen.read[exact[0]] != seen.read[usual]) & (exact[1] >= np.maximum(FEW, SHARE * often))
-    targets = np.where(other | (usual == ANY), exact[0], usual)
-    for part in (nearly[0], first, by_right, by_left, seen.beside(any_, any_[:, None])[0]):
-        targets, never = (np.where(table == ANY, part, table) for table in (targets, never))
-    targets, never = targets[..., seen.of_below], never[:, 0][..., seen.of_below]
-    return _with_start(behaviour.states, targets, never, seen.as_right, seen.read)
+    """The same where a row hands something on in both directions: to the right, from digit to digit, what leads them,
+    as a sign does; to the left, a carry. What a right neighbour hands on hangs on what leads.
+
+    Digits become what was seen beside left neighbours that lead alike, and other symbols what was seen beside any: but
+    where it was often seen to read otherwise beside left neighbours of one class, as blanks do. In contexts that were
+    not seen, what leads a digit decides."""
+    seen = _Beside(behaviour)
+    any_, digit = np.zeros(seen.side, int), seen.digit[..., None, None]
+    rights, led_rights = (seen.as_right(part, seen.right_anywhere[:, None]) for part in (any_, seen.leads))
+    by_right, by_lead = seen.table(any_, rights)[0], seen.table(seen.leads, led_rights)[0]
+    exact, times = seen.table(seen.as_left, seen.as_right(seen.as_left, led_rights))
+    often = np.zeros((seen.symbols, seen.side, 1, len(seen.over)), int)
+    np.add.at(often, (seen.x, seen.as_left[seen.left], 0, seen.under), seen.counts)
+    usual = np.where(digit, by_lead, by_right)
+    other = (times >= np.maximum(FEW, _OTHER * often[:, seen.as_left])) & (seen.read[exact] != seen.read[usual])
+    targets = np.where(other, exact, usual)
+    led = (seen.table(seen.leads, 0, True), seen.table(seen.as_left, 0, True), seen.table(seen.leads, 0, True, False))
+    last = seen.table(any_, 0)[0]
+    for part in (exact, by_lead, *(np.where(digit, table[0], ANY) for table in led), by_right, last):
+        targets = np.where(targets == ANY, part, targets)
+    targets, never = targets[..., seen.of_below], np.where(by_right == ANY, last, by_right)[:, 0][..., seen.of_below]
+    return _with_start(behaviour.states, targets, never, seen.right_anywhere, seen.read)
 
 
 def _by_left(
