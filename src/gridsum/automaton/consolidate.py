@@ -12,7 +12,7 @@ results of training problems. Whether it needs another round is for the checker 
    (siblings) also of its left one. This is its target table (`targets`): for any left neighbour, go there in one step.
    Siblings count as the same to the right of a cell, because which of them stands there depends on that cell itself.
    Where rows pass on what they know to the right, left and right change places in all of this; where they do so both
-   ways, what was seen beside each left neighbour counts, and beside those that lead to the same.
+   ways, the left neighbour tells what leads the row, and what the right one passes on hangs on that.
 4. Where sums stay wrong, each state is tried in the contexts that no right sum shows, and results judge (`repair`). In
    all other contexts never seen at rest any state will do, so that the run stays within its states.
 5. A target table that answers fewer sums right than the run itself is not learned: the run keeps its weights.

@@ -217,10 +217,10 @@ def both_ways(behaviour: Behaviour) -> TargetTable:
     rights, led_rights = (seen.as_right(part, seen.right_anywhere[:, None]) for part in (any_, seen.leads))
     by_right, by_lead = seen.table(any_, rights)[0], seen.table(seen.leads, led_rights)[0]
     exact, times = seen.table(seen.as_left, seen.as_right(seen.as_left, led_rights))
-    often = np.zeros((seen.symbols, seen.side, 1, len(seen.over)), int)
-    np.add.at(often, (seen.x, seen.as_left[seen.left], 0, seen.under), seen.counts)
+    often = np.zeros((seen.symbols, seen.side, len(seen.over)))
+    np.add.at(often, (seen.x, seen.as_left[seen.left], seen.under), seen.counts)
     usual = np.where(digit, by_lead, by_right)
-    other = (times >= np.maximum(FEW, _OTHER * often[:, seen.as_left])) & (seen.read[exact] != seen.read[usual])
+    other = (times >= np.maximum(FEW, _OTHER * often[:, seen.as_left, None])) & (seen.read[exact] != seen.read[usual])
     targets = np.where(other, exact, usual)
     led = (seen.table(seen.leads, 0, True), seen.table(seen.as_left, 0, True), seen.table(seen.leads, 0, True, False))
     last = seen.table(any_, 0)[0]
