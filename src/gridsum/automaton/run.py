@@ -48,8 +48,8 @@ def size_of(terms: Sequence[str], task: Task = _DEFAULT) -> GridSize:
 
 
 def most_steps(size: GridSize) -> Any:
-    """A limit that no proved rule reaches: twice as many steps as there are cells, and a few for the smallest."""
-    return 2 * size.height * size.width + 16
+    """A limit that no proved rule reaches: three times as many steps as there are cells, and a few more."""
+    return 3 * size.height * size.width + 16
 
 
 def line_of(terms: Sequence[str], task: Task) -> bytes:

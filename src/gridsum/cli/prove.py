@@ -88,14 +88,17 @@ def _of_coq(found: "Certified") -> str:
 def _theorem(table: "RuleTable") -> list[str]:
     rightward = table.task.row is not None and table.task.row.rightward
     first, then = ("left to right", "right to left") if rightward else ("right to left", "left to right")
+    several = len(table.task.alphabet.signs) > 1
+    signs = "signs are right from left to right, then " * several
     return [
         "Theorem. For any number of terms N of at most D digits, D any number, on a grid of N + 1 rows and as many "
         "columns as the result needs, at least D + 2: from any start made of its states, the rule "
-        f"({len(table.states)} states of {table.bits} bits) comes to rest within 2 · rows · columns steps, and the top "
-        f"row then reads as the result ({table.task.name}, base {table.task.alphabet.base}), without leading zeros.",
+        f"({len(table.states)} states of {table.bits} bits) comes to rest within {2 + several} · rows · columns steps, "
+        f"and the top row then reads as the result ({table.task.name}, base {table.task.alphabet.base}), without "
+        "leading zeros.",
         "",
         "Placement writes every digit, opens a row at every sign, and skips the rest. Rows come to rest from the "
-        f"lowest up; in a row digits and carries are right from {first}, then leading zeros from {then}.",
+        f"lowest up; in a row {signs}digits and carries are right from {first}, then leading zeros from {then}.",
     ]
 
 
