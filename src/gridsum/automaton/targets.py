@@ -19,8 +19,8 @@ _SIBLING_SHARE = 0.02
 # Of the cases that two neighbours have in common so many may differ if they are alike; left ones may matter for leading
 # zeros alone. So much of one must be known of the other, anywhere or beside left ones that lead alike.
 _DIFFER, _DIFFER_LEFT, _KNOWN, _KNOWN_HERE = 0.06, 0.01, 0.1, 0.03
-# The share of what was seen beside left neighbours of a class that reads otherwise on purpose.
-_OTHER = 1e-4
+# What came about in a smaller share of what was seen beside left neighbours of a class is a mistake.
+_SELDOM = 1e-4
 # All bits off, as every cell starts.
 _START = 0
 ANY = -1
@@ -116,23 +116,26 @@ class _Beside:
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.symbols, self.side = behaviour.symbols, len(behaviour.states) + 1
-        self.read = np.append(behaviour.outputs, ANY)
+        x, left, right, below, own = behaviour.windows.T
+        last, lowest = right == self.side - 1, below == self.side - 1
+        # A digit may have nothing on its right; a sign never has, and nothing has it in an empty row alone.
+        ending, every = (np.bincount(x, behaviour.counts * part, self.symbols) for part in (last & ~lowest, 1))
+        self.digit = (ending > NOISE * every)[:, None]
+        # What nobody reads counts as blank: states of empty rows.
+        unread = lowest | (last & ~self.digit[x, 0])
+        unread, every = (np.bincount(own, behaviour.counts * part, self.side) for part in (unread, 1))
+        self.read = np.where(unread > (1 - NOISE) * every, PAD, np.append(behaviour.outputs, ANY))
         readings, self.of_below = np.unique(self.read, return_inverse=True)
         self.over, self.shape = readings > PAD, (self.symbols, self.side, self.side, len(readings))
-        x, left, right, below, own = behaviour.windows.T
-        ends = (right == self.side - 1) & (below != self.side - 1)
-        windows = np.ravel_multi_index((x, left, right, self.of_below[below], own, ends), (*self.shape, self.side, 2))
-        windows, self.counts = tally(windows, behaviour.counts)
-        self.x, self.left, self.right, self.under, self.own, self.ends = np.unravel_index(
-            windows, (*self.shape, self.side, 2)
-        )
-        # A digit may have nothing on its right; a sign, or nothing, never stands there.
-        often, every = (np.bincount(self.x, self.counts * part, self.symbols) for part in (self.ends, 1))
-        self.digit = (often > NOISE * every)[:, None]
-        everywhere = np.ones(len(windows), bool)
-        self.right_anywhere = self._alike(self.right, self.left, everywhere, _DIFFER, _KNOWN)
-        self.as_left = self._alike(self.left, self.right, everywhere, _DIFFER_LEFT, _KNOWN)
+        sides = *self.shape, self.side, 2
+        keys = np.ravel_multi_index((x, left, right, self.of_below[below], own, last & ~lowest), sides)
+        keys, self.counts = tally(keys, behaviour.counts)
+        self.x, self.left, self.right, self.under, self.own, self.ends = np.unravel_index(keys, sides)
+        everywhere = np.ones(len(keys), bool)
+        self.right_anywhere = self._alike(self.right, self.left, everywhere, _DIFFER, _KNOWN, self.read == ANY)
+        self.as_left = self._alike(self.left, self.right, everywhere, _DIFFER_LEFT, _KNOWN, self.read == PAD)
         self.leads = self._leads()
+        self.handed = (self.leads[self.own] == self.leads[self.left]) & (self.read[self.own] != PAD)
 
     def _leads(self) -> np.ndarray:
         """[side]: the class of the numbers that follow a left neighbour over a number, if they are nearly all of one;
@@ -151,14 +154,16 @@ class _Beside:
         ways, found = way[self.x, self.left, self.under], np.empty(self.shape, int)
         for one in np.unique(way):
             (x, left, under), here = np.nonzero(way == one), ways == one
-            alike = self._alike(self.right, self.as_left[self.left], here, _DIFFER, _KNOWN_HERE)
+            alike = self._alike(self.right, self.as_left[self.left], here, _DIFFER, _KNOWN_HERE, self.read == ANY)
             often = np.bincount(self.right[here], self.counts[here], self.side)
             like = np.broadcast_to(others, self.shape)[x[0], left[0], :, under[0]]
             mates = np.where(like == like[:, None], often, 0)
             found[x, left, :, under] = np.where((often == 0) & mates.any(1), alike[mates.argmax(1)], alike)
         return found
 
-    def _alike(self, which: np.ndarray, beside: np.ndarray, here: np.ndarray, noise: float, least: float) -> np.ndarray:
+    def _alike(
+        self, which: np.ndarray, beside: np.ndarray, here: np.ndarray, noise: float, least: float, apart: np.ndarray
+    ) -> np.ndarray:
         """The class of each neighbour: of one are those that lead to what reads alike, as far as was seen `here`.
 
         Of the cases of one, `least` must be known of its class; no neighbour is a class of its own.
@@ -172,7 +177,8 @@ class _Beside:
             both = np.minimum(times[heads], times[each])
             same = (both * (most[heads] == most[each])).sum(1)
             known, differ = both.sum(1), both.sum(1) - same
-            alike = np.where((differ <= noise * same) & (known >= least * times[each].sum()), same, 0)
+            alike = (differ <= noise * same) & (known >= least * times[each].sum()) & (apart[heads] == apart[each])
+            alike = np.where(alike, same, 0)
             if alike.any():
                 found[each] = head = heads[alike.argmax()]
                 unknown = most[head] == ANY
@@ -189,20 +195,33 @@ class _Beside:
         base = int(outcome.max(initial=0)) + 1
         keys, times = tally(np.ravel_multi_index(where, shape) * base + outcome, counts)
         order = np.argsort(times, kind="stable")
+        order = order[times[order] > 0]
         found = np.full((2, math.prod(shape)), ANY)
         found[:, keys[order] // base] = keys[order] % base, times[order]
         return found.reshape(2, *shape)
 
     def table(
-        self, as_left: np.ndarray, as_right: np.ndarray | int, inside: bool = False, as_below: bool = True
+        self,
+        as_left: np.ndarray,
+        as_right: np.ndarray | int,
+        inside: bool = False,
+        as_below: bool = True,
+        handed: bool = False,
     ) -> np.ndarray:
         """[2, x, left, right, below]: what most cells become by the classes of their neighbours, and how many do; of
         those that are not the last of a row, if `inside`; whatever is below, if not `as_below`."""
         x, left, _, under = np.ogrid[tuple(map(slice, self.shape))]
         as_right, under = np.broadcast_to(as_right, self.shape), under * as_below
         where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], self.under * as_below
-        counts = self.counts * (1 - self.ends * inside)
+        counts = self.counts * (1 - self.ends * inside) * (self.handed if handed else 1)
         return self._most(where, self.shape, self.own, counts)[:, x, as_left[left], as_right, under]
+
+    def often(self, as_left: np.ndarray, as_right: np.ndarray) -> np.ndarray:
+        """[x, left, right, below]: the same, but for what came about seldom beside left neighbours of a class."""
+        total = np.zeros((self.symbols, self.side, len(self.over)))
+        np.add.at(total, (self.x, as_left[self.left], self.under), self.counts)
+        found, times = self.table(as_left, as_right)
+        return np.where(times >= np.maximum(FEW, _SELDOM * total[:, as_left, None]), found, ANY)
 
 
 def both_ways(behaviour: Behaviour) -> TargetTable:
@@ -215,13 +234,11 @@ def both_ways(behaviour: Behaviour) -> TargetTable:
     seen = _Beside(behaviour)
     any_, digit = np.zeros(seen.side, int), seen.digit[..., None, None]
     rights, led_rights = (seen.as_right(part, seen.right_anywhere[:, None]) for part in (any_, seen.leads))
-    by_right, by_lead = seen.table(any_, rights)[0], seen.table(seen.leads, led_rights)[0]
-    exact, times = seen.table(seen.as_left, seen.as_right(seen.as_left, led_rights))
-    often = np.zeros((seen.symbols, seen.side, len(seen.over)))
-    np.add.at(often, (seen.x, seen.as_left[seen.left], seen.under), seen.counts)
+    by_right, handed = seen.table(any_, rights)[0], seen.table(seen.leads, led_rights, handed=True)[0]
+    by_lead = np.where(handed == ANY, seen.often(seen.leads, led_rights), handed)
+    exact = seen.often(seen.as_left, seen.as_right(seen.as_left, led_rights))
     usual = np.where(digit, by_lead, by_right)
-    other = (times >= np.maximum(FEW, _OTHER * often[:, seen.as_left, None])) & (seen.read[exact] != seen.read[usual])
-    targets = np.where(other, exact, usual)
+    targets = np.where((exact != ANY) & (seen.read[exact] != seen.read[usual]), exact, usual)
     led = (seen.table(seen.leads, 0, True), seen.table(seen.as_left, 0, True), seen.table(seen.leads, 0, True, False))
     last = seen.table(any_, 0)[0]
     for part in (exact, by_lead, *(np.where(digit, table[0], ANY) for table in led), by_right, last):
