@@ -236,7 +236,8 @@ def both_ways(behaviour: Behaviour) -> TargetTable:
     rights, led_rights = (seen.as_right(part, seen.right_anywhere[:, None]) for part in (any_, seen.leads))
     by_right, handed = seen.table(any_, rights)[0], seen.table(seen.leads, led_rights, handed=True)[0]
     by_lead = np.where(handed == ANY, seen.often(seen.leads, led_rights), handed)
-    exact = seen.often(seen.as_left, seen.as_right(seen.as_left, led_rights))
+    each = np.unique((seen.leads, seen.read == PAD), axis=1, return_inverse=True)[1]
+    exact = seen.often(each, seen.as_right(each, led_rights))
     usual = np.where(digit, by_lead, by_right)
     targets = np.where((exact != ANY) & (seen.read[exact] != seen.read[usual]), exact, usual)
     led = (seen.table(seen.leads, 0, True), seen.table(seen.as_left, 0, True), seen.table(seen.leads, 0, True, False))
