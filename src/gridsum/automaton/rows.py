@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from itertools import product, starmap
+from itertools import product
 from typing import NamedTuple
 
 from gridsum.tasks import RowRule, Task, TaskError
@@ -86,9 +86,9 @@ class Rows:
     @cached_property
     def kinds(self) -> tuple[Cell, ...]:
         """Of the cells of terms' rows."""
-        signed = product((False, True), (Shape.DIGIT, Shape.SIGN), range(self.signs))
-        nothing = (Cell(low, Shape.NOTHING) for low in (False, True))
-        return tuple(dict.fromkeys((*starmap(Cell, signed), *nothing, Cell(True, Shape.DIGIT, self.unsigned))))
+        every = product((False, True), Shape, range(self.signs))
+        kinds = (Cell(*kind) for kind in every if kind[1] != Shape.NOTHING or not kind[2])
+        return tuple(dict.fromkeys((*kinds, Cell(True, Shape.DIGIT, self.unsigned))))
 
     @property
     def unsigned(self) -> int:
