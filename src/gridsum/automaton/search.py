@@ -210,7 +210,7 @@ class Search:
             np.stack((classes, shown.seen.patterns, shown.seen.kinds)), axis=1, return_index=True, return_inverse=True
         )
         said, total = self._said(group, state, shown.reads[first])
-        now = said[np.arange(len(state)), state]
+        now = said[np.arange(len(state)), state].clip(min=0)  # the lowest row may read as something else
         gain = np.column_stack((said - now[:, None], _HOPE * (total - now)))
         whole = np.zeros((n, n))
         np.add.at(whole, state, gain[:, :n])
