@@ -161,8 +161,8 @@ def _together(parts: list[_Sums], trial: Trial, generator: torch.Generator) -> _
 def _best(trial: Trial, entries: Tensor, judges: _Sums) -> int | None:
     """The state in these entries with which most of the sums are right, if it convinces.
 
-    It must correct many of the wrong sums, more than it spoils, and more than any state does that reads otherwise; a
-    single sum could be right by chance.
+    It must correct many of the wrong sums, more than it spoils, and more than any other state does; a single sum could
+    be right by chance.
     """
     tables = trial.steps.repeat(trial.n + 1, 1, 1, 1, 1)
     for state in range(trial.n):
@@ -173,5 +173,5 @@ def _best(trial: Trial, entries: Tensor, judges: _Sums) -> int | None:
     right = trial.right(*trial.rest(x, start, tables), wanted).view(len(tables), -1).sum(1)
     best, now = int(right[:-1].argmax()), right[-1]
     gain, wrong = float(right[best] - now), len(judges.x) - float(now)
-    alike = len(trial.outputs[:-1][right[:-1] == right[best]].unique()) == 1
-    return best if alike and gain > _CONVINCING * wrong and (gain > 1 or gain == wrong) else None
+    alone = int((right[:-1] == right[best]).sum()) == 1
+    return best if alone and gain > _CONVINCING * wrong and (gain > 1 or gain == wrong) else None
