@@ -201,20 +201,14 @@ class _Beside:
         return found.reshape(2, *shape)
 
     def table(
-        self,
-        as_left: np.ndarray,
-        as_right: np.ndarray | int,
-        inside: bool = False,
-        as_below: bool = True,
-        handed: bool = False,
+        self, as_left: np.ndarray, as_right: np.ndarray | int, among: np.ndarray | int = 1, as_below: bool = True
     ) -> np.ndarray:
-        """[2, x, left, right, below]: what most cells become by the classes of their neighbours, and how many do; of
-        those that are not the last of a row, if `inside`; whatever is below, if not `as_below`."""
+        """[2, x, left, right, below]: what most cells, or those `among` them, become by the classes of neighbours, and
+        how many do; whatever is below, if not `as_below`."""
         x, left, _, under = np.ogrid[tuple(map(slice, self.shape))]
         as_right, under = np.broadcast_to(as_right, self.shape), under * as_below
         where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], self.under * as_below
-        counts = self.counts * (1 - self.ends * inside) * (self.handed if handed else 1)
-        return self._most(where, self.shape, self.own, counts)[:, x, as_left[left], as_right, under]
+        return self._most(where, self.shape, self.own, self.counts * among)[:, x, as_left[left], as_right, under]
 
     def often(self, as_left: np.ndarray, as_right: np.ndarray) -> np.ndarray:
         """[x, left, right, below]: the same, but for what came about seldom beside left neighbours of a class."""
@@ -234,13 +228,14 @@ def both_ways(behaviour: Behaviour) -> TargetTable:
     seen = _Beside(behaviour)
     any_, digit = np.zeros(seen.side, int), seen.digit[..., None, None]
     rights, led_rights = (seen.as_right(part, seen.right_anywhere[:, None]) for part in (any_, seen.leads))
-    by_right, handed = seen.table(any_, rights)[0], seen.table(seen.leads, led_rights, handed=True)[0]
+    by_right, handed = seen.table(any_, rights)[0], seen.table(seen.leads, led_rights, seen.handed)[0]
     by_lead = np.where(handed == ANY, seen.often(seen.leads, led_rights), handed)
     each = np.unique((seen.leads, seen.read == PAD), axis=1, return_inverse=True)[1]
     exact = seen.often(each, seen.as_right(each, led_rights))
     usual = np.where(digit, by_lead, by_right)
     targets = np.where((exact != ANY) & (seen.read[exact] != seen.read[usual]), exact, usual)
-    led = (seen.table(seen.leads, 0, True), seen.table(seen.as_left, 0, True), seen.table(seen.leads, 0, True, False))
+    of_lead, of_left = (seen.table(part, 0, 1 - seen.ends) for part in (seen.leads, seen.as_left))
+    led = of_lead, of_left, seen.table(seen.leads, 0, 1 - seen.ends, as_below=False)
     last = seen.table(any_, 0)[0]
     for part in (exact, by_lead, *(np.where(digit, table[0], ANY) for table in led), by_right, last):
         targets = np.where(targets == ANY, part, targets)
