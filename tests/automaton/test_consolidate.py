@@ -23,7 +23,7 @@ from gridsum.automaton.targets import ANY, TargetTable, siblings
 from gridsum.config.exact import PROVABLE, ConsolidationConfig
 from gridsum.data import problems
 from gridsum.model.rule import RuleNetwork
-from gridsum.tasks import find
+from gridsum.tasks import PAD, find
 from gridsum.training import discovery, exact
 from tests.oracles.column_addition import (
     BLANK,
@@ -253,15 +253,20 @@ def test_states_that_no_situation_compares_are_kept_apart_where_else_the_table_f
     assert prove(run.taught(learnt)).proved
 
 
-def test_what_goes_both_ways_in_one_row_is_drawn_from_what_was_seen_beside_each_neighbour():
-    """The sign goes to the right, to the digits; then carries and borrows go to the left."""
+@pytest.mark.parametrize("rarer", [1, 100])
+def test_what_goes_both_ways_in_one_row_is_drawn_from_what_was_seen_beside_each_neighbour(rarer: int):
+    """The sign goes to the right, to the digits; then carries and borrows go to the left. A blank hands on what a 0
+    does, also where blanks are hardly seen beside numbers, as a 0 is."""
     run = with_twins(construct(find("mixed:base=3")))
     look = replace(LOOK, problems=48_000, digits=(1, 7))
     seen, chance = observed_of(run.rule, look), np.random.default_rng(0)
     # What a digit becomes once, beside what it never has on its right, is a mistake.
     mistaken = seen.windows[chance.choice(np.flatnonzero((seen.counts > 100) & (seen.windows[:, 0] < 3)), 40)]
     mistaken[:, [2, OWN]] = chance.integers(len(seen.patterns), size=(40, 2))
-    seen = replace(seen, windows=np.concatenate((seen.windows, mistaken)), counts=np.append(seen.counts, [1] * 40))
+    reads = np.array([*run.rule.outputs, PAD])[np.append(seen.patterns, run.outside)]
+    blanks = (reads[seen.windows[:, OWN]] == PAD) & (reads[seen.windows[:, 2]] > PAD)
+    counts = np.where(blanks, np.maximum(seen.counts // rarer, 1), seen.counts)
+    seen = replace(seen, windows=np.concatenate((seen.windows, mistaken)), counts=np.append(counts, [1] * 40))
     shown = minimise.Shown(seen, np.array(run.rule.outputs), 0)
     search = Search.begin(shown, "both", run.places, Sums.asked(run, look, 0), lambda _: None)  # type: ignore[arg-type]
     assert search.share == 1

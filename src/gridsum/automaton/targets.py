@@ -8,6 +8,7 @@ that read alike. The target is to go in one step to what is held at rest, for an
 
 import math
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -131,10 +132,14 @@ class _Beside:
         keys = np.ravel_multi_index((x, left, right, self.of_below[below], own, last & ~lowest), sides)
         keys, self.counts = tally(keys, behaviour.counts)
         self.x, self.left, self.right, self.under, self.own, self.ends = np.unravel_index(keys, sides)
-        everywhere = np.ones(len(keys), bool)
+        # What it is compared by: at first what it reads as, then a blank counts as what it stands for.
+        everywhere, self.value = np.ones(len(keys), bool), self.read
         self.right_anywhere = self._alike(self.right, self.left, everywhere, _DIFFER, _KNOWN, self.read == ANY)
         self.as_left = self._alike(self.left, self.right, everywhere, _DIFFER_LEFT, _KNOWN, self.read == PAD)
         self.leads = self._leads()
+        self.way = np.where(self.digit, self.leads, self.side + np.arange(self.symbols)[:, None])
+        self.value = np.where(self.read == PAD, self._stands_for(), self.read)
+        self.as_right = self._as_right()
         self.handed = (self.leads[self.own] == self.leads[self.left]) & (self.read[self.own] != PAD)
 
     def _leads(self) -> np.ndarray:
@@ -146,32 +151,39 @@ class _Beside:
         sure = followed.max(1) > (1 - NOISE) * followed.sum(1)
         return np.where(sure, followed.argmax(1), np.arange(self.side))[self.as_left]
 
-    def as_right(self, as_left: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """[x, left, right, below]: the class of each right neighbour, beside left ones of a class or of another symbol
-        than a digit, over a number or not. One that was not seen there is as another of its class of the `others`."""
-        way = np.where(self.digit, as_left, self.side + np.arange(self.symbols)[:, None])
-        way = 2 * way[..., None] + self.over
-        ways, found = way[self.x, self.left, self.under], np.empty(self.shape, int)
-        for one in np.unique(way):
-            (x, left, under), here = np.nonzero(way == one), ways == one
-            alike = self._alike(self.right, self.as_left[self.left], here, _DIFFER, _KNOWN_HERE, self.read == ANY)
+    def _stands_for(self) -> int:
+        """What cells with a number on their left read as where others are blank."""
+        context = np.ravel_multi_index((self.x, self.leads[self.left], self.right, self.under), self.shape)
+        reads, number = self.read[self.own], self.read[self.own] != PAD
+        usual, times = self._most((context,), (math.prod(self.shape),), reads, self.counts * number)
+        both = np.minimum(times[context], self.counts) * ~number
+        return int(np.bincount(usual[context].clip(min=0), both.clip(min=0)).argmax())
+
+    def _as_right(self) -> np.ndarray:
+        """[x, left, right, below]: the class of each right neighbour, of digits with left ones that lead alike or of
+        another symbol, over a number or not. One that was not seen there is as another of its value."""
+        found, equal = np.empty(self.shape, int), self.value == self.value[:, None]
+        for way, over in product(np.unique(self.way), (False, True)):
+            here = (self.way[self.x, self.left] == way) & (self.over[self.under] == over)
+            alike = self._alike(self.right, self.leads[self.left], here, _DIFFER, _KNOWN_HERE, self.read == ANY)
             often = np.bincount(self.right[here], self.counts[here], self.side)
-            like = np.broadcast_to(others, self.shape)[x[0], left[0], :, under[0]]
-            mates = np.where(like == like[:, None], often, 0)
-            found[x, left, :, under] = np.where((often == 0) & mates.any(1), alike[mates.argmax(1)], alike)
+            mates = equal * often
+            classes = np.where((often == 0) & mates.any(1), alike[mates.argmax(1)], alike)
+            x, left = (part[:, None] for part in np.nonzero(self.way == way))
+            found[x, left, :, np.flatnonzero(self.over == over)] = classes
         return found
 
     def _alike(
         self, which: np.ndarray, beside: np.ndarray, here: np.ndarray, noise: float, least: float, apart: np.ndarray
     ) -> np.ndarray:
-        """The class of each neighbour: of one are those that lead to what reads alike, as far as was seen `here`.
+        """The class of each neighbour: of one are those that lead to equal values, as far as was seen `here`.
 
         Of the cases of one, `least` must be known of its class; no neighbour is a class of its own.
         """
         context = np.ravel_multi_index((self.x, beside, self.under), (self.symbols, self.side, len(self.over)))
         cases, context = np.unique(context[here], return_inverse=True)
         shape = (self.side, len(cases))
-        most, times = self._most((which[here], context), shape, self.read[self.own[here]], self.counts[here])
+        most, times = self._most((which[here], context), shape, self.value[self.own[here]], self.counts[here])
         times, heads, found = times.clip(min=0), list[int](), np.arange(self.side)
         for each in np.argsort(-times[:-1].sum(1), kind="stable"):
             both = np.minimum(times[heads], times[each])
@@ -200,21 +212,19 @@ class _Beside:
         found[:, keys[order] // base] = keys[order] % base, times[order]
         return found.reshape(2, *shape)
 
-    def table(
-        self, as_left: np.ndarray, as_right: np.ndarray | int, among: np.ndarray | int = 1, as_below: bool = True
-    ) -> np.ndarray:
+    def table(self, as_left: np.ndarray, as_right: np.ndarray | int, among: np.ndarray | int = 1) -> np.ndarray:
         """[2, x, left, right, below]: what most cells, or those `among` them, become by the classes of neighbours, and
-        how many do; whatever is below, if not `as_below`."""
+        how many do."""
         x, left, _, under = np.ogrid[tuple(map(slice, self.shape))]
-        as_right, under = np.broadcast_to(as_right, self.shape), under * as_below
-        where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], self.under * as_below
+        as_right = np.broadcast_to(as_right, self.shape)
+        where = self.x, as_left[self.left], as_right[self.x, self.left, self.right, self.under], self.under
         return self._most(where, self.shape, self.own, self.counts * among)[:, x, as_left[left], as_right, under]
 
-    def often(self, as_left: np.ndarray, as_right: np.ndarray) -> np.ndarray:
+    def often(self, as_left: np.ndarray) -> np.ndarray:
         """[x, left, right, below]: the same, but for what came about seldom beside left neighbours of a class."""
         total = np.zeros((self.symbols, self.side, len(self.over)))
         np.add.at(total, (self.x, as_left[self.left], self.under), self.counts)
-        found, times = self.table(as_left, as_right)
+        found, times = self.table(as_left, self.as_right)
         return np.where(times >= np.maximum(FEW, _SELDOM * total[:, as_left, None]), found, ANY)
 
 
@@ -222,22 +232,21 @@ def both_ways(behaviour: Behaviour) -> TargetTable:
     """The same where a row hands something on in both directions: to the right, from digit to digit, what leads them,
     as a sign does; to the left, a carry. What a right neighbour hands on hangs on what leads.
 
-    Digits become what was seen beside left neighbours that lead alike, and other symbols what was seen beside any: but
-    where it was often seen to read otherwise beside left neighbours of one class, as blanks do. In contexts that were
-    not seen, what leads a digit decides."""
+    Digits become what was seen beside left neighbours that lead alike, and other symbols what was seen beside any. Of
+    neighbours that lead alike, blanks count by themselves where often something else is read beside them than beside
+    numbers, and where a number begins over blanks. In contexts that were not seen, what leads a digit decides."""
     seen = _Beside(behaviour)
     any_, digit = np.zeros(seen.side, int), seen.digit[..., None, None]
-    rights, led_rights = (seen.as_right(part, seen.right_anywhere[:, None]) for part in (any_, seen.leads))
-    by_right, handed = seen.table(any_, rights)[0], seen.table(seen.leads, led_rights, seen.handed)[0]
-    by_lead = np.where(handed == ANY, seen.often(seen.leads, led_rights), handed)
+    by_right = seen.table(any_, seen.as_right)[0]
+    handed = seen.table(seen.leads, seen.as_right, seen.handed)[0]
+    by_lead = np.where(handed == ANY, seen.often(seen.leads), handed)
     each = np.unique((seen.leads, seen.read == PAD), axis=1, return_inverse=True)[1]
-    exact = seen.often(each, seen.as_right(each, led_rights))
+    exact = seen.often(each)
     usual = np.where(digit, by_lead, by_right)
-    targets = np.where((exact != ANY) & (seen.read[exact] != seen.read[usual]), exact, usual)
-    of_lead, of_left = (seen.table(part, 0, 1 - seen.ends) for part in (seen.leads, seen.as_left))
-    led = of_lead, of_left, seen.table(seen.leads, 0, 1 - seen.ends, as_below=False)
-    last = seen.table(any_, 0)[0]
-    for part in (exact, by_lead, *(np.where(digit, table[0], ANY) for table in led), by_right, last):
+    leading = digit & (seen.read == PAD)[:, None, None] & ~seen.over
+    targets = np.where((exact != ANY) & ((seen.read[exact] != seen.read[usual]) | leading), exact, usual)
+    led, last = seen.table(seen.leads, 0, 1 - seen.ends)[0], seen.table(any_, 0)[0]
+    for part in (exact, by_lead, np.where(digit, led, ANY), by_right, last):
         targets = np.where(targets == ANY, part, targets)
     targets, never = targets[..., seen.of_below], np.where(by_right == ANY, last, by_right)[:, 0][..., seen.of_below]
     return _with_start(behaviour.states, targets, never, seen.right_anywhere, seen.read)
