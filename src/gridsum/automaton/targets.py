@@ -165,6 +165,8 @@ class _Beside:
         found, equal = np.empty(self.shape, int), self.value == self.value[:, None]
         for way, over in product(np.unique(self.way), (False, True)):
             here = (self.way[self.x, self.left] == way) & (self.over[self.under] == over)
+            if not here.any():  # as digits are, whatever leads them
+                here = self.digit[self.x, 0] & (self.over[self.under] == over)
             alike = self._alike(self.right, self.leads[self.left], here, _DIFFER, _KNOWN_HERE, self.read == ANY)
             often = np.bincount(self.right[here], self.counts[here], self.side)
             mates = equal * often
