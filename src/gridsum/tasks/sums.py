@@ -29,7 +29,7 @@ class Mixed(Task):
         below = next((place for place, beyond in enumerate(so_far) if beyond), None)
         if below is not None:
             shown = self.render(terms[: below + 1]).removesuffix("=")
-            raise ExpressionError(f"{shown} is less than 0, and negative results are not part of the task {self.kind}")
+            raise ExpressionError(f"{shown} is less than 0, and negative results are not part of the task {self.name}")
 
     def columns(self, terms: int, digits: int) -> int:
         """The largest sum is n · (b^d − 1), which is (n − 1) · b^d and less than b^d more."""
